@@ -1,0 +1,117 @@
+//===- Match.h - Recognising an MLA output gate -----------------*- C++ -*-===//
+//
+// Part of the kimi-mla-gate project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// First step of the path of data: linalg IR on tensors in, a description of
+// one gate out. The matcher is a pure analysis. It changes nothing, knows no
+// chip and no limit on shapes, and answers for one multiply at a time:
+//
+//     out[m,n] = attention[m,n] * sigmoid(bf16(sum_k hidden[m,k] weight[n,k]))
+//
+// It does not compare the IR with a list of spellings. It follows one element
+// of the result backwards, through the bodies and indexing maps of whatever
+// structured ops computed it, until it meets the contraction; so named ops,
+// generics, fused or unfused bodies, transposes, reshapes and broadcasts all
+// look the same to it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef KIMIMLAGATE_TRANSFORMS_MATCH_H
+#define KIMIMLAGATE_TRANSFORMS_MATCH_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+#include <variant>
+
+namespace kimi {
+
+/// How the sigmoid of the bf16 projection is computed. Every form that the
+/// matcher accepts is one of these; others are refused.
+enum class SigmoidArithmetic {
+  /// Extended to f32, evaluated there, rounded to bf16 once.
+  F32,
+  /// Negation, exponential, sum and quotient are bf16 operations, each of
+  /// which rounds to nearest even.
+  BF16Steps,
+};
+llvm::StringRef stringifySigmoidArithmetic(SigmoidArithmetic arithmetic);
+
+/// One gate. Values and ops are those of the matched IR, owned by it.
+struct MlaGate {
+  /// The scalar or tensor multiply of attention and sigmoid.
+  mlir::arith::MulFOp multiply;
+  /// The tensor op whose only result is the gate's output.
+  mlir::Operation *root = nullptr;
+  mlir::linalg::LinalgOp contraction;
+
+  /// Operands in the element order that the kernel reads: row-major [M,K],
+  /// [N,K] and [M,N] of bf16, of any rank.
+  mlir::Value hidden, weight, attention;
+  int64_t m = 0, n = 0, k = 0;
+
+  SigmoidArithmetic sigmoid = SigmoidArithmetic::F32;
+
+  /// The ops that the rewrite makes dead, from `root` back to `contraction`.
+  llvm::SmallVector<mlir::Operation *> chain;
+
+  /// The destination that `root` writes to, of its result's type; null when
+  /// `root` is not in destination-passing style.
+  mlir::Value destination;
+
+  mlir::Value result() const { return root->getResult(0); }
+  void print(llvm::raw_ostream &os) const;
+};
+
+/// Why a candidate is not fused. The generated documentation of the pass lists
+/// them with an example each.
+enum class MissedReason {
+  AccumulatorInit,
+  AccumulatorType,
+  AttentionLayout,
+  ContractionBody,
+  DynamicShape,
+  ElementType,
+  ExtraArithmetic,
+  ExtraUse,
+  GateIndexing,
+  HiddenLayout,
+  Placement,
+  ProductPrecision,
+  ProjectionRounding,
+  ShapeK,
+  ShapeM,
+  ShapeN,
+  SigmoidForm,
+  WeightLayout,
+};
+/// The name as remarks print it, such as `accumulator-init`.
+llvm::StringRef stringifyMissedReason(MissedReason reason);
+
+/// A candidate that is not a gate, or not one that can be fused.
+struct MissedGate {
+  MissedReason reason;
+  /// One sentence for a person, with the values found.
+  std::string message;
+};
+
+/// The multiply is not a candidate: neither of its operands depends on a
+/// contraction through something like a sigmoid.
+struct NotAGate {};
+
+using MatchResult = std::variant<NotAGate, MissedGate, MlaGate>;
+
+/// Whether `multiply` is the product of an MLA output gate. `multiply` is an
+/// op on tensors, or an op in the body of a linalg op.
+MatchResult matchMlaGate(mlir::arith::MulFOp multiply);
+
+} // namespace kimi
+
+#endif // KIMIMLAGATE_TRANSFORMS_MATCH_H

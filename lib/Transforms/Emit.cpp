@@ -1,0 +1,458 @@
+//===- Emit.cpp - Kernel and launch of a fused gate -----------------------===//
+//
+// Part of the kimi-mla-gate project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KimiMlaGate/Transforms/Emit.h"
+#include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace kimi;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// What the kernel takes for a row-major bf16 matrix. The offset is dynamic,
+/// so that a view into a larger buffer needs no copy.
+MemRefType operandType(MLIRContext *context, int64_t rows, int64_t columns) {
+  return MemRefType::get(
+      {rows, columns}, BFloat16Type::get(context),
+      StridedLayoutAttr::get(context, ShapedType::kDynamic, {columns, 1}));
+}
+
+SmallVector<Type> operandTypes(MLIRContext *context, const KernelPlan &plan) {
+  return {operandType(context, plan.m, plan.k),
+          operandType(context, plan.n, plan.k),
+          operandType(context, plan.m, plan.n),
+          operandType(context, plan.m, plan.n)};
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel's body
+//===----------------------------------------------------------------------===//
+
+class KernelEmitter {
+public:
+  KernelEmitter(gpu::GPUFuncOp kernel, const KernelPlan &plan,
+                const KernelEpilogue &epilogue)
+      : plan(plan), epilogue(epilogue), b(kernel.getLoc(), kernel.getContext()),
+        hidden(kernel.getArgument(0)), weight(kernel.getArgument(1)),
+        attention(kernel.getArgument(2)), out(kernel.getArgument(3)),
+        partials(kernel.getWorkgroupAttributions()[0]) {
+    b.setInsertionPointToStart(&kernel.getBody().front());
+  }
+
+  void emit();
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value f32(float value) {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  }
+  /// lhs * factor + rhs; no index of a kernel comes near overflow.
+  Value multiplyAdd(Value lhs, int64_t factor, Value rhs);
+  Value extend(Value bf16) {
+    return arith::ExtFOp::create(b, b.getF32Type(), bf16);
+  }
+  Value round(Value f32) {
+    return arith::TruncFOp::create(b, b.getBF16Type(), f32);
+  }
+
+  Value emitSigmoid(Value projection);
+  Value emitSigmoidF32(Value projection);
+  Value emitSigmoidBF16Steps(Value projection);
+  Value sumPairwise(SmallVector<Value> values);
+
+  const KernelPlan &plan;
+  const KernelEpilogue &epilogue;
+  ImplicitLocOpBuilder b;
+  Value hidden, weight, attention, out, partials;
+};
+
+Value KernelEmitter::multiplyAdd(Value lhs, int64_t factor, Value rhs) {
+  auto noWrap = arith::IntegerOverflowFlags::nsw |
+                arith::IntegerOverflowFlags::nuw;
+  Value product = arith::MulIOp::create(b, lhs, index(factor), noWrap);
+  return arith::AddIOp::create(b, product, rhs, noWrap);
+}
+
+void KernelEmitter::emit() {
+  int64_t rows = plan.rowsPerWorkgroup;
+  int64_t outputs = plan.m * rows;
+  auto vectorType =
+      VectorType::get({plan.elementsPerLoad}, b.getBF16Type());
+  auto wideType = VectorType::get({plan.elementsPerLoad}, b.getF32Type());
+  Value zero = index(0);
+  Value item = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
+  Value workgroup = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value firstRow = multiplyAdd(workgroup, rows, zero);
+
+  // The output that a work-item finishes; those past the last one look at its
+  // attention too, which costs less than a branch.
+  Value output = arith::MinUIOp::create(b, item, index(outputs - 1));
+  Value outputBatch = zero, outputRow = output;
+  if (plan.m != 1) {
+    outputBatch = arith::DivUIOp::create(b, output, index(rows));
+    outputRow = arith::RemUIOp::create(b, output, index(rows));
+  }
+  Value outputColumn = arith::AddIOp::create(b, firstRow, outputRow);
+
+  // Loads return in order: hidden first, then the rows in the order in which
+  // they are used, so that row r is worked on while r + 1 is still in flight.
+  SmallVector<Value> column;
+  for (int64_t load = 0; load < plan.loadsPerRow; ++load)
+    column.push_back(
+        multiplyAdd(item, plan.elementsPerLoad,
+                    index(load * plan.workgroupSize() * plan.elementsPerLoad)));
+  SmallVector<SmallVector<Value>> hiddenLoads(plan.m), weightLoads(rows);
+  for (int64_t batch = 0; batch < plan.m; ++batch)
+    for (Value k : column)
+      hiddenLoads[batch].push_back(vector::LoadOp::create(
+          b, vectorType, hidden, ValueRange{index(batch), k}));
+  for (int64_t row = 0; row < rows; ++row)
+    for (Value k : column)
+      weightLoads[row].push_back(vector::LoadOp::create(
+          b, vectorType, weight,
+          ValueRange{arith::AddIOp::create(b, firstRow, index(row)), k},
+          plan.nonTemporalWeights));
+  Value attentionValue = memref::LoadOp::create(
+      b, attention, ValueRange{outputBatch, outputColumn});
+  // The scheduler would sink loads to save registers; nothing may cross this.
+  amdgpu::SchedBarrierOp::create(b, amdgpu::sched_barrier_opt_enum::none);
+
+  // Each wave's sum of each output.
+  SmallVector<SmallVector<Value>> hiddenWide(plan.m);
+  for (int64_t batch = 0; batch < plan.m; ++batch)
+    for (Value load : hiddenLoads[batch])
+      hiddenWide[batch].push_back(arith::ExtFOp::create(b, wideType, load));
+  SmallVector<Value> waveSums(outputs);
+  Value wave = arith::DivUIOp::create(b, item, index(plan.subgroupSize));
+  Value lane = arith::RemUIOp::create(b, item, index(plan.subgroupSize));
+  for (int64_t row = 0; row < rows; ++row) {
+    SmallVector<Value> weightWide;
+    for (Value load : weightLoads[row])
+      weightWide.push_back(arith::ExtFOp::create(b, wideType, load));
+    for (int64_t batch = 0; batch < plan.m; ++batch) {
+      Value sum = f32(0.0f);
+      for (auto [w, h] : llvm::zip(weightWide, hiddenWide[batch]))
+        for (int64_t i = 0; i < plan.elementsPerLoad; ++i)
+          sum = math::FmaOp::create(b, vector::ExtractOp::create(b, w, i),
+                                    vector::ExtractOp::create(b, h, i), sum);
+      waveSums[batch * rows + row] = gpu::SubgroupReduceOp::create(
+          b, sum, gpu::AllReduceOperation::ADD, /*uniform=*/false,
+          /*cluster_size=*/std::nullopt, /*cluster_stride=*/1);
+    }
+  }
+  auto isFirstLane =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, zero);
+  scf::IfOp::create(
+      b, isFirstLane, [&](OpBuilder &nested, Location loc) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPoint(nested.getBlock(), nested.getInsertionPoint());
+        for (int64_t i = 0; i < outputs; ++i)
+          memref::StoreOp::create(b, waveSums[i], partials,
+                                  ValueRange{wave, index(i)});
+        scf::YieldOp::create(b);
+      });
+  gpu::BarrierOp::create(b);
+
+  auto finishesOutput = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                              item, index(outputs));
+  scf::IfOp::create(
+      b, finishesOutput, [&](OpBuilder &nested, Location loc) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPoint(nested.getBlock(), nested.getInsertionPoint());
+        SmallVector<Value> sums;
+        for (int64_t i = 0; i < plan.wavesPerWorkgroup; ++i)
+          sums.push_back(memref::LoadOp::create(b, partials,
+                                                ValueRange{index(i), item}));
+        Value projection = round(sumPairwise(sums));
+        Value sigmoid = emitSigmoid(projection);
+        Value product = arith::MulFOp::create(b, extend(attentionValue),
+                                              extend(sigmoid));
+        memref::StoreOp::create(b, round(product), out,
+                                ValueRange{outputBatch, outputColumn});
+        scf::YieldOp::create(b);
+      });
+  gpu::ReturnOp::create(b);
+}
+
+Value KernelEmitter::sumPairwise(SmallVector<Value> values) {
+  while (values.size() > 1) {
+    SmallVector<Value> sums;
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      sums.push_back(arith::AddFOp::create(b, values[i], values[i + 1]));
+    if (values.size() % 2)
+      sums.push_back(values.back());
+    values = std::move(sums);
+  }
+  return values.front();
+}
+
+Value KernelEmitter::emitSigmoid(Value projection) {
+  if (epilogue.productionRounding)
+    return emitSigmoidF32(projection);
+  switch (epilogue.sigmoid) {
+  case SigmoidArithmetic::F32:
+    return emitSigmoidF32(projection);
+  case SigmoidArithmetic::BF16Steps:
+    return emitSigmoidBF16Steps(projection);
+  }
+  llvm_unreachable("unknown sigmoid arithmetic");
+}
+
+/// With e = exp(-|x|): 1 / (1 + e) for x >= 0, e / (1 + e) below. Neither
+/// overflows, so the logits from -88.5 to -92, whose sigmoid is a bf16
+/// subnormal, come out right where 1 / (1 + exp(-x)) gives zero. NaN compares
+/// false, and e carries it.
+Value KernelEmitter::emitSigmoidF32(Value projection) {
+  Value x = extend(projection);
+  Value one = f32(1.0f);
+  Value magnitude = math::AbsFOp::create(b, x);
+  Value e = math::ExpOp::create(b, arith::NegFOp::create(b, magnitude));
+  Value notNegative =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, f32(0.0f));
+  Value numerator = arith::SelectOp::create(b, notNegative, one, e);
+  Value denominator = arith::AddFOp::create(b, e, one);
+  return round(arith::DivFOp::create(b, numerator, denominator));
+}
+
+/// Each bf16 op is the f32 op on extended operands, rounded: f32 has more than
+/// twice bf16's precision plus two bits, so the double rounding of a sum or a
+/// quotient is harmless (Figueroa, "When is double rounding innocuous?").
+Value KernelEmitter::emitSigmoidBF16Steps(Value projection) {
+  Value one = f32(1.0f);
+  Value negated = arith::NegFOp::create(b, extend(projection));
+  Value e = round(math::ExpOp::create(b, negated));
+  Value denominator = round(arith::AddFOp::create(b, extend(e), one));
+  return round(arith::DivFOp::create(b, one, extend(denominator)));
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel's module
+//===----------------------------------------------------------------------===//
+
+std::string kernelName(const KernelPlan &plan, const KernelEpilogue &epilogue) {
+  return llvm::formatv(
+      "kimi_mla_gate_m{0}_n{1}_k{2}_{3}", plan.m, plan.n, plan.k,
+      epilogue.productionRounding
+          ? std::string("production")
+          : ("sigmoid_" + stringifySigmoidArithmetic(epilogue.sigmoid)).str());
+}
+
+DictionaryAttr describeKernel(Builder &b, const KernelPlan &plan,
+                              const KernelEpilogue &epilogue) {
+  auto sigmoid = epilogue.productionRounding ? SigmoidArithmetic::F32
+                                             : epilogue.sigmoid;
+  return b.getDictionaryAttr({
+      b.getNamedAttr("m", b.getI64IntegerAttr(plan.m)),
+      b.getNamedAttr("n", b.getI64IntegerAttr(plan.n)),
+      b.getNamedAttr("k", b.getI64IntegerAttr(plan.k)),
+      b.getNamedAttr("arguments", b.getStrArrayAttr({"hidden", "weight",
+                                                     "attention", "out"})),
+      b.getNamedAttr("rounding",
+                     b.getStringAttr(epilogue.productionRounding ? "production"
+                                                                 : "ir")),
+      b.getNamedAttr("sigmoid",
+                     b.getStringAttr(stringifySigmoidArithmetic(sigmoid))),
+      b.getNamedAttr("product", b.getStringAttr("bf16")),
+  });
+}
+
+/// Lowers the wave reductions here rather than in the pipeline: the order in
+/// which lanes are added is part of the kernel's contract, and stock passes
+/// would reduce 32 lanes only.
+LogicalResult lowerReductions(gpu::GPUFuncOp kernel, const ChipInfo &chip) {
+  RewritePatternSet patterns(kernel.getContext());
+  populateGpuLowerSubgroupReduceToDPPPatterns(patterns, chip.subgroupSize,
+                                              chip.chipset);
+  GreedyRewriteConfig config;
+  config.enableFolding(false).setRegionSimplificationLevel(
+      GreedySimplifyRegionLevel::Disabled);
+  if (failed(applyPatternsGreedily(kernel, std::move(patterns), config)))
+    return failure();
+  WalkResult left = kernel.walk(
+      [](gpu::SubgroupReduceOp) { return WalkResult::interrupt(); });
+  return failure(left.wasInterrupted());
+}
+
+} // namespace
+
+FailureOr<EmittedKernel>
+kimi::getOrEmitKernel(ModuleOp module, SymbolTable &symbols,
+                      const ChipInfo &chip, const KernelPlan &plan,
+                      const KernelEpilogue &epilogue) {
+  MLIRContext *context = module.getContext();
+  std::string name = kernelName(plan, epilogue);
+  // Kernels have no place in the source.
+  ImplicitLocOpBuilder b(UnknownLoc::get(context), context);
+
+  auto target = ROCDL::ROCDLTargetAttr::get(
+      context, /*optLevel=*/3, "amdgcn-amd-amdhsa", chip.name,
+      chip.targetFeatures);
+  auto gpuModule = gpu::GPUModuleOp::create(b, name, b.getArrayAttr(target));
+  OwningOpRef<gpu::GPUModuleOp> owner(gpuModule);
+  gpuModule->setAttr(kernelDescriptionAttrName,
+                     describeKernel(b, plan, epilogue));
+
+  b.setInsertionPointToStart(gpuModule.getBody());
+  auto partials = MemRefType::get(
+      {plan.wavesPerWorkgroup, plan.m * plan.rowsPerWorkgroup}, b.getF32Type(),
+      MemRefLayoutAttrInterface(),
+      gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup));
+  auto kernel = gpu::GPUFuncOp::create(
+      b, name, b.getFunctionType(operandTypes(context, plan), {}),
+      TypeRange{partials});
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  kernel.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr(
+      {static_cast<int32_t>(plan.workgroupSize()), 1, 1}));
+  kernel.setKnownGridSizeAttr(b.getDenseI32ArrayAttr(
+      {static_cast<int32_t>(plan.workgroups), 1, 1}));
+  KernelEmitter(kernel, plan, epilogue).emit();
+  if (failed(lowerReductions(kernel, chip)))
+    return failure();
+
+  // An equal kernel that is there already serves: a second gate, or a second
+  // run of the pass. Another symbol of that name makes ours step aside.
+  if (auto existing = symbols.lookup<gpu::GPUModuleOp>(name))
+    if (OperationEquivalence::isEquivalentTo(
+            existing, gpuModule, OperationEquivalence::IgnoreLocations))
+      return EmittedKernel{existing.lookupSymbol<gpu::GPUFuncOp>(name),
+                           /*isNew=*/false};
+  symbols.insert(owner.release(), module.getBody()->end());
+  module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                  b.getUnitAttr());
+  return EmittedKernel{kernel, /*isNew=*/true};
+}
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The buffer of `tensor` as the kernel takes it. Asking bufferization for the
+/// kernel's own layout would make it copy every buffer whose layout it cannot
+/// prove, 22 MB of weight included; so any layout is asked for, and checked.
+Value createOperand(ImplicitLocOpBuilder &b, Value tensor, StringRef name,
+                    MemRefType kernelType, bool readOnly) {
+  auto tensorType = cast<RankedTensorType>(tensor.getType());
+  SmallVector<int64_t> anyStride(tensorType.getRank(), ShapedType::kDynamic);
+  auto bufferType = MemRefType::get(
+      tensorType.getShape(), tensorType.getElementType(),
+      StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, anyStride));
+  Value buffer =
+      bufferization::ToBufferOp::create(b, bufferType, tensor, readOnly);
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, buffer);
+
+  // Row-major without gaps; the stride of a dimension of one does not matter.
+  Value contiguous;
+  int64_t stride = 1;
+  for (int64_t i = tensorType.getRank() - 1; i >= 0; --i) {
+    int64_t extent = tensorType.getDimSize(i);
+    if (extent == 1)
+      continue;
+    Value equal = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::eq, metadata.getStrides()[i],
+        arith::ConstantIndexOp::create(b, stride));
+    contiguous =
+        contiguous ? arith::AndIOp::create(b, contiguous, equal) : equal;
+    stride *= extent;
+  }
+  if (contiguous)
+    cf::AssertOp::create(
+        b, contiguous,
+        llvm::formatv("kimi-mla-gate: {0} is not contiguous", name).str());
+  SmallVector<OpFoldResult> sizes, strides;
+  for (int64_t extent : kernelType.getShape())
+    sizes.push_back(b.getIndexAttr(extent));
+  for (int64_t step : kernelType.getStridesAndOffset().first)
+    strides.push_back(b.getIndexAttr(step));
+  return memref::ReinterpretCastOp::create(
+      b, kernelType, metadata.getBaseBuffer(),
+      OpFoldResult(metadata.getOffset()), sizes, strides);
+}
+
+} // namespace
+
+Value kimi::createLaunch(OpBuilder &builder, const MlaGate &gate,
+                         const KernelPlan &plan, gpu::GPUFuncOp kernel) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(gate.root);
+  ImplicitLocOpBuilder b(gate.root->getLoc(), builder);
+  auto types = llvm::map_to_vector(
+      operandTypes(b.getContext(), plan),
+      [](Type type) { return cast<MemRefType>(type); });
+  auto resultType = cast<RankedTensorType>(gate.result().getType());
+
+  SmallVector<Value> operands = {
+      createOperand(b, gate.hidden, "hidden", types[0], /*readOnly=*/true),
+      createOperand(b, gate.weight, "weight", types[1], /*readOnly=*/true),
+      createOperand(b, gate.attention, "attention", types[2],
+                    /*readOnly=*/true)};
+
+  // The kernel writes every element, so a destination whose old contents
+  // nobody can name may as well be a new one.
+  Value destination = gate.destination;
+  if (!destination)
+    destination = tensor::EmptyOp::create(b, resultType.getShape(),
+                                          resultType.getElementType());
+  Value resultBuffer, outOperand;
+  if (destination.getDefiningOp<tensor::EmptyOp>()) {
+    // Allocated by bufferization, and so row-major: asking for less would cost
+    // a copy where the result must be row-major again.
+    auto bufferType = MemRefType::get(resultType.getShape(),
+                                      resultType.getElementType());
+    resultBuffer = bufferization::ToBufferOp::create(b, bufferType, destination,
+                                                     /*read_only=*/false);
+    outOperand = resultBuffer;
+    if (bufferType.getShape() != types[3].getShape())
+      outOperand = memref::ReinterpretCastOp::create(
+          b,
+          MemRefType::get(types[3].getShape(), types[3].getElementType()),
+          outOperand, /*offset=*/0, types[3].getShape(),
+          types[3].getStridesAndOffset().first);
+    outOperand = memref::CastOp::create(b, types[3], outOperand);
+  } else {
+    outOperand = createOperand(b, destination, "the destination", types[3],
+                               /*readOnly=*/false);
+    resultBuffer = outOperand.getDefiningOp<memref::ReinterpretCastOp>()
+                       .getSource()
+                       .getDefiningOp<memref::ExtractStridedMetadataOp>()
+                       .getSource();
+  }
+  operands.push_back(outOperand);
+
+  auto size = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  gpu::KernelDim3 workgroups{size(plan.workgroups), size(1), size(1)};
+  gpu::KernelDim3 workgroupSize{size(plan.workgroupSize()), size(1), size(1)};
+  gpu::LaunchFuncOp::create(b, kernel, workgroups, workgroupSize,
+                            /*dynamicSharedMemorySize=*/Value(), operands);
+  return bufferization::ToTensorOp::create(b, resultType, resultBuffer,
+                                           /*restrict=*/true,
+                                           /*writable=*/true);
+}

@@ -1,0 +1,207 @@
+//===- FusePass.cpp - The pass that fuses MLA output gates ----------------===//
+//
+// Part of the kimi-mla-gate project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KimiMlaGate/Transforms/Chip.h"
+#include "KimiMlaGate/Transforms/Contract.h"
+#include "KimiMlaGate/Transforms/Emit.h"
+#include "KimiMlaGate/Transforms/Match.h"
+#include "KimiMlaGate/Transforms/Passes.h"
+#include "KimiMlaGate/Transforms/Plan.h"
+#include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace kimi {
+#define GEN_PASS_DEF_KIMIMLAGATEFUSE
+#include "KimiMlaGate/Transforms/Passes.h.inc"
+} // namespace kimi
+
+using namespace mlir;
+using namespace kimi;
+
+namespace {
+
+constexpr llvm::StringLiteral remarkCategory = "kimi-mla-gate-fuse";
+
+remark::RemarkOpts remarkOptions(arith::MulFOp multiply, StringRef name) {
+  StringRef function;
+  if (auto parent = multiply->getParentOfType<FunctionOpInterface>())
+    function = parent.getName();
+  return remark::RemarkOpts::name(name)
+      .category(remarkCategory)
+      .function(function);
+}
+
+/// Bodies of named ops have no location of their own.
+Location multiplyLocation(arith::MulFOp multiply) {
+  Location loc = multiply.getLoc();
+  return isa<UnknownLoc>(loc) ? multiply->getParentOp()->getLoc() : loc;
+}
+
+void remarkMissed(arith::MulFOp multiply, const MissedGate &missed) {
+  remark::missed(multiplyLocation(multiply),
+                 remarkOptions(multiply, "MlaGateNotFused"))
+      << remark::reason("{0}: {1}", stringifyMissedReason(missed.reason),
+                        missed.message);
+}
+
+void remarkFused(MlaGate &gate, const KernelPlan &plan,
+                 gpu::GPUFuncOp kernel) {
+  remark::passed(multiplyLocation(gate.multiply),
+                 remarkOptions(gate.multiply, "MlaGateFused"))
+      << remark::add("MLA output gate fused into one kernel")
+      << remark::metric("Kernel", kernel.getName())
+      << remark::metric("M", plan.m) << remark::metric("N", plan.n)
+      << remark::metric("K", plan.k)
+      << remark::metric("Workgroups", plan.workgroups)
+      << remark::metric("WorkgroupSize", plan.workgroupSize());
+}
+
+class FusePass : public kimi::impl::KimiMlaGateFuseBase<FusePass> {
+public:
+  using KimiMlaGateFuseBase::KimiMlaGateFuseBase;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult readOptions();
+  void eraseChain(const MlaGate &gate);
+
+  const ChipInfo *chipInfo = nullptr;
+  GateContract contract;
+  bool productionRounding = false;
+};
+
+LogicalResult FusePass::readOptions() {
+  Location loc = getOperation().getLoc();
+  chipInfo = lookupChip(chip);
+  if (!chipInfo)
+    return emitError(loc) << "kimi-mla-gate-fuse: unknown chip '" << chip
+                          << "'; known chips: " << listKnownChips();
+  if (!tensorParallel.empty())
+    contract.tensorParallel = llvm::to_vector(
+        llvm::map_range(tensorParallel, [](int64_t value) { return value; }));
+  for (int64_t value : contract.tensorParallel)
+    if (value != 1 && value != 2 && value != 4 && value != 8)
+      return emitError(loc) << "kimi-mla-gate-fuse: tensor-parallel is "
+                            << value << "; it must be 1, 2, 4 or 8";
+  if (maxBatch < 1 || maxBatch > GateContract::maxBatchLimit)
+    return emitError(loc) << "kimi-mla-gate-fuse: max-batch is "
+                          << maxBatch.getValue() << "; it must be 1 to "
+                          << GateContract::maxBatchLimit;
+  contract.maxBatch = maxBatch;
+  if (rounding != "ir" && rounding != "production")
+    return emitError(loc) << "kimi-mla-gate-fuse: rounding is '" << rounding
+                          << "'; it must be 'ir' or 'production'";
+  productionRounding = rounding == "production";
+  return success();
+}
+
+/// Erases the ops of a gate whose result has been replaced, and what only they
+/// used.
+void FusePass::eraseChain(const MlaGate &gate) {
+  llvm::SetVector<Operation *> inputs;
+  for (Operation *op : llvm::reverse(gate.chain)) {
+    // Scalars that a body captures are inputs as well.
+    op->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (Operation *def = operand.getDefiningOp();
+            def && !op->isAncestor(def))
+          inputs.insert(def);
+    });
+    inputs.remove(op);
+    op->erase();
+  }
+  while (!inputs.empty()) {
+    Operation *op = inputs.pop_back_val();
+    if (!isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        inputs.insert(def);
+    inputs.remove(op);
+    op->erase();
+  }
+}
+
+void FusePass::runOnOperation() {
+  if (failed(readOptions()))
+    return signalPassFailure();
+
+  // Analysis first, so that no verdict depends on what was rewritten before.
+  SmallVector<std::pair<MlaGate, KernelPlan>> gates;
+  getOperation().walk([&](arith::MulFOp multiply) {
+    MatchResult match = matchMlaGate(multiply);
+    if (std::holds_alternative<NotAGate>(match))
+      return;
+    std::optional<MissedGate> missed;
+    std::optional<KernelPlan> plan;
+    if (auto *failure = std::get_if<MissedGate>(&match)) {
+      missed = *failure;
+    } else {
+      const MlaGate &gate = std::get<MlaGate>(match);
+      missed = checkContract(gate, contract);
+      if (!missed) {
+        plan = planKernel(*chipInfo, gate.m, gate.n, gate.k);
+        if (!plan)
+          missed = MissedGate{MissedReason::ShapeN,
+                              "the shape cannot be spread over the chip"};
+      }
+    }
+    if (missed) {
+      ++numMissed;
+      remarkMissed(multiply, *missed);
+      return;
+    }
+    gates.push_back({std::get<MlaGate>(std::move(match)), *plan});
+  });
+
+  // A gate's operand can be the result of a gate that is replaced before it.
+  DenseMap<Value, Value> replaced;
+  llvm::MapVector<ModuleOp, std::unique_ptr<SymbolTable>> symbolTables;
+  OpBuilder builder(&getContext());
+  for (auto &[gate, plan] : gates) {
+    for (Value *value :
+         {&gate.hidden, &gate.weight, &gate.attention, &gate.destination})
+      if (Value current = replaced.lookup(*value))
+        *value = current;
+    auto module = gate.root->getParentOfType<ModuleOp>();
+    std::unique_ptr<SymbolTable> &symbols = symbolTables[module];
+    if (!symbols)
+      symbols = std::make_unique<SymbolTable>(module);
+    FailureOr<EmittedKernel> kernel =
+        getOrEmitKernel(module, *symbols, *chipInfo, plan,
+                        {gate.sigmoid, productionRounding});
+    if (failed(kernel)) {
+      emitError(gate.root->getLoc())
+          << "kimi-mla-gate-fuse: the kernel cannot be lowered for "
+          << chipInfo->name;
+      return signalPassFailure();
+    }
+    if (kernel->isNew)
+      ++numKernels;
+    remarkFused(gate, plan, kernel->function);
+    Value result = createLaunch(builder, gate, plan, kernel->function);
+    replaced[gate.result()] = result;
+    gate.result().replaceAllUsesWith(result);
+    eraseChain(gate);
+    ++numFused;
+  }
+}
+
+} // namespace
