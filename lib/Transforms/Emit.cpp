@@ -127,10 +127,14 @@ void KernelEmitter::emit() {
         multiplyAdd(item, plan.elementsPerLoad,
                     index(load * plan.workgroupSize() * plan.elementsPerLoad)));
   SmallVector<SmallVector<Value>> hiddenLoads(plan.m), weightLoads(rows);
-  for (int64_t batch = 0; batch < plan.m; ++batch)
-    for (Value k : column)
-      hiddenLoads[batch].push_back(vector::LoadOp::create(
-          b, vectorType, hidden, ValueRange{index(batch), k}));
+  auto loadHidden = [&](int64_t first) {
+    for (int64_t i = first; i < std::min(first + plan.batchesPerPass, plan.m);
+         ++i)
+      for (Value k : column)
+        hiddenLoads[i].push_back(vector::LoadOp::create(
+            b, vectorType, hidden, ValueRange{index(i), k}));
+  };
+  loadHidden(0);
   for (int64_t row = 0; row < rows; ++row)
     for (Value k : column)
       weightLoads[row].push_back(vector::LoadOp::create(
@@ -143,27 +147,32 @@ void KernelEmitter::emit() {
   amdgpu::SchedBarrierOp::create(b, amdgpu::sched_barrier_opt_enum::none);
 
   // Each wave's sum of each output.
-  SmallVector<SmallVector<Value>> hiddenWide(plan.m);
-  for (int64_t batch = 0; batch < plan.m; ++batch)
-    for (Value load : hiddenLoads[batch])
-      hiddenWide[batch].push_back(arith::ExtFOp::create(b, wideType, load));
   SmallVector<Value> waveSums(outputs);
   Value wave = arith::DivUIOp::create(b, item, index(plan.subgroupSize));
   Value lane = arith::RemUIOp::create(b, item, index(plan.subgroupSize));
-  for (int64_t row = 0; row < rows; ++row) {
-    SmallVector<Value> weightWide;
-    for (Value load : weightLoads[row])
-      weightWide.push_back(arith::ExtFOp::create(b, wideType, load));
-    for (int64_t batch = 0; batch < plan.m; ++batch) {
-      Value sum = f32(0.0f);
-      for (auto [w, h] : llvm::zip(weightWide, hiddenWide[batch]))
-        for (int64_t i = 0; i < plan.elementsPerLoad; ++i)
-          sum = math::FmaOp::create(b, vector::ExtractOp::create(b, w, i),
-                                    vector::ExtractOp::create(b, h, i), sum);
-      waveSums[batch * rows + row] = gpu::SubgroupReduceOp::create(
-          b, sum, gpu::AllReduceOperation::ADD, /*uniform=*/false,
-          /*cluster_size=*/std::nullopt, /*cluster_stride=*/1);
+  auto emitWaveSum = [&](int64_t batch, int64_t row) {
+    Value sum = f32(0.0f);
+    for (auto [w, h] : llvm::zip(weightLoads[row], hiddenLoads[batch])) {
+      Value wide[] = {arith::ExtFOp::create(b, wideType, w),
+                      arith::ExtFOp::create(b, wideType, h)};
+      for (int64_t i = 0; i < plan.elementsPerLoad; ++i)
+        sum = math::FmaOp::create(b, vector::ExtractOp::create(b, wide[0], i),
+                                  vector::ExtractOp::create(b, wide[1], i),
+                                  sum);
     }
+    return gpu::SubgroupReduceOp::create(
+        b, sum, gpu::AllReduceOperation::ADD, /*uniform=*/false,
+        /*cluster_size=*/std::nullopt, /*cluster_stride=*/1);
+  };
+  for (int64_t first = 0; first < plan.m; first += plan.batchesPerPass) {
+    if (first != 0) {
+      amdgpu::SchedBarrierOp::create(b, amdgpu::sched_barrier_opt_enum::none);
+      loadHidden(first);
+    }
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t batch = first;
+           batch < std::min(first + plan.batchesPerPass, plan.m); ++batch)
+        waveSums[batch * rows + row] = emitWaveSum(batch, row);
   }
   auto isFirstLane =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, zero);

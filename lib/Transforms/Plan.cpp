@@ -15,7 +15,8 @@ void KernelPlan::print(llvm::raw_ostream &os) const {
      << " workgroups=" << workgroups << " rows=" << rowsPerWorkgroup
      << " waves=" << wavesPerWorkgroup << " subgroup=" << subgroupSize
      << " elements-per-load=" << elementsPerLoad
-     << " loads-per-row=" << loadsPerRow << " lds=" << ldsBytes()
+     << " loads-per-row=" << loadsPerRow
+     << " batches-per-pass=" << batchesPerPass << " lds=" << ldsBytes()
      << (nonTemporalWeights ? " nontemporal" : "");
 }
 
@@ -51,7 +52,13 @@ std::optional<KernelPlan> kimi::planKernel(const ChipInfo &chip, int64_t m,
     plan.loadsPerRow = loads;
     break;
   }
+  if (plan.loadsPerRow == 0)
+    return std::nullopt;
   plan.wavesPerWorkgroup = waveLoads / plan.loadsPerRow;
+
+  // A workgroup of fourteen waves leaves each 128 registers. Eight rows of
+  // hidden fit beside the weights; of more, only four at a time.
+  plan.batchesPerPass = m <= 8 ? m : 4;
 
   // One work-item finishes each output.
   if (m * plan.rowsPerWorkgroup > plan.workgroupSize())

@@ -45,6 +45,9 @@ struct KernelPlan {
   int64_t elementsPerLoad;
   /// Vector loads of one weight row by one work-item.
   int64_t loadsPerRow;
+  /// Rows of hidden that are in registers at a time. The first pass overlaps
+  /// the weights' flight; later ones find the weights in registers.
+  int64_t batchesPerPass;
   /// Weights bypass the caches that other data could use: each byte of a
   /// weight is read once per decode step.
   bool nonTemporalWeights;
