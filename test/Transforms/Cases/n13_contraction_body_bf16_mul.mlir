@@ -1,0 +1,37 @@
+// RUN: kimi-opt %s -o %t.before
+// RUN: kimi-opt --kimi-mla-gate-fuse --remarks-filter=kimi-mla-gate-fuse %s -o %t.after 2>&1 | FileCheck %s
+// RUN: cmp %t.before %t.after
+// EXPECT: nofuse
+// SRC: isaContractionOpInterface is TRUE for this body (mul in bf16, then extf)
+
+func.func @mla_gate(%attn: tensor<1x1536xbf16>, %h: tensor<1x7168xbf16>, %w: tensor<1536x7168xbf16>) -> tensor<1x1536xbf16> {
+  %c0 = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : bf16
+  %onef = arith.constant 1.0 : f32
+  %ef = tensor.empty() : tensor<1x1536xf32>
+  %eb = tensor.empty() : tensor<1x1536xbf16>
+  %fill = linalg.fill ins(%c0 : f32) outs(%ef : tensor<1x1536xf32>) -> tensor<1x1536xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(d0,d1,d2)->(d0,d2)>, affine_map<(d0,d1,d2)->(d1,d2)>, affine_map<(d0,d1,d2)->(d0,d1)>], iterator_types = ["parallel","parallel","reduction"]} ins(%h, %w : tensor<1x7168xbf16>, tensor<1536x7168xbf16>) outs(%fill : tensor<1x1536xf32>) {
+  ^bb0(%a0: bf16, %b0: bf16, %c: f32):
+    %z1 = arith.mulf %a0, %b0 : bf16
+    %y1 = arith.extf %z1 : bf16 to f32
+    %s1 = arith.addf %c, %y1 : f32
+    linalg.yield %s1 : f32
+  } -> tensor<1x1536xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0,d1)->(d0,d1)>, affine_map<(d0,d1)->(d0,d1)>, affine_map<(d0,d1)->(d0,d1)>], iterator_types = ["parallel","parallel"]} ins(%attn, %m : tensor<1x1536xbf16>, tensor<1x1536xf32>) outs(%eb : tensor<1x1536xbf16>) {
+  ^bb0(%i0: bf16, %i1: f32, %o: bf16):
+    %t0 = arith.truncf %i1 : f32 to bf16
+    %n = arith.negf %t0 : bf16
+    %e = math.exp %n : bf16
+    %a = arith.addf %e, %one : bf16
+    %d = arith.divf %one, %a : bf16
+    %x = arith.mulf %i0, %d : bf16
+    linalg.yield %x : bf16
+  } -> tensor<1x1536xbf16>
+  return %r : tensor<1x1536xbf16>
+}
+
+// CHECK: :[[# @LINE - 6]]:{{.*}}remark: [Missed] MlaGateNotFused{{.*}}Category:kimi-mla-gate-fuse
+// CHECK-SAME: Function=mla_gate
+// CHECK-SAME: contraction-body: the contraction rounds each product to bf16
+// CHECK-NOT: remark:
