@@ -457,8 +457,9 @@ Value kimi::createLaunch(OpBuilder &builder, const MlaGate &gate,
   auto size = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, value);
   };
-  gpu::KernelDim3 workgroups{size(plan.workgroups), size(1), size(1)};
-  gpu::KernelDim3 workgroupSize{size(plan.workgroupSize()), size(1), size(1)};
+  Value one = size(1);
+  gpu::KernelDim3 workgroups{size(plan.workgroups), one, one};
+  gpu::KernelDim3 workgroupSize{size(plan.workgroupSize()), one, one};
   gpu::LaunchFuncOp::create(b, kernel, workgroups, workgroupSize,
                             /*dynamicSharedMemorySize=*/Value(), operands);
   return bufferization::ToTensorOp::create(b, resultType, resultBuffer,

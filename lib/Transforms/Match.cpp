@@ -221,12 +221,14 @@ MatchResult GateMatcher::match() {
   // attention, and refused below for its arithmetic.
   for (unsigned i : {0, 1}) {
     Scalar operand = trace.operand(*product, i);
-    if (!isLikeSigmoid(trace, operand))
+    // A scale is not the product of a gate.
+    Scalar other = trace.operand(*product, 1 - i);
+    if (!isLikeSigmoid(trace, operand) || trace.resolve(other).constant())
       continue;
     gate.multiply = multiply;
     gate.root = root;
     sigmoidSide = operand;
-    attentionSide = trace.operand(*product, 1 - i);
+    attentionSide = other;
     if (Failure failure = matchProduct())
       return *failure;
     return gate;
