@@ -26,7 +26,7 @@
 // RUN: not kimi-opt --kimi-mla-gate-fuse="rounding=fast" %s 2>&1 | FileCheck --check-prefix=ROUNDING %s
 // ROUNDING: error: kimi-mla-gate-fuse: rounding is 'fast'; it must be 'ir' or 'production'
 // RUN: not kimi-opt --kimi-mla-gate-fuse="max-batch=two" %s 2>&1 | FileCheck --check-prefix=NUMBER %s
-// NUMBER: 'two' value invalid for integer argument
+// NUMBER: 'two' value invalid for {{.*}}argument
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #hidden = affine_map<(m, n, k) -> (m, k)>
