@@ -34,12 +34,19 @@ const Entry entries[] = {
 
 std::string knownNames() {
   std::string names;
-  for (const Entry &entry : entries)
-    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  for (const std::string &name : knownDevices())
+    names += (names.empty() ? "" : ", ") + name;
   return names;
 }
 
 } // namespace
+
+std::vector<std::string> knownDevices() {
+  std::vector<std::string> names;
+  for (const Entry &entry : entries)
+    names.push_back(entry.name);
+  return names;
+}
 
 Result<std::unique_ptr<Device>> createDevice(const std::string &name,
                                              int ordinal) {

@@ -18,6 +18,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace kimi::runtime {
 
@@ -26,6 +27,9 @@ namespace kimi::runtime {
 /// has hip, else the emulator. `ordinal` counts the devices of one name.
 KIMI_RUNTIME_EXPORT Result<std::unique_ptr<Device>>
 createDevice(const std::string &name = "", int ordinal = 0);
+
+/// The names that createDevice knows, built or not.
+KIMI_RUNTIME_EXPORT std::vector<std::string> knownDevices();
 
 /// Whether the kernel driver lists a gfx950. `topology` is KFD's folder of
 /// nodes, each with a file "properties" whose line gfx_target_version holds
