@@ -11,9 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 using nlohmann::json;
@@ -21,15 +20,20 @@ using nlohmann::json;
 namespace kimi::gaterun {
 
 Result<std::string> readFile(const std::string &path) {
+  // Not a stream: a folder opens, and reading it would throw.
+  std::string bytes;
   errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file),
-                    std::istreambuf_iterator<char>()};
-  // Reading a folder opens it and then fails.
-  if (!file.is_open() || file.bad() || errno == EISDIR)
-    return Status::error("cannot read '" + path +
-                         "': " + std::strerror(errno ? errno : EIO));
-  return bytes;
+  if (std::FILE *file = std::fopen(path.c_str(), "rb")) {
+    char chunk[1 << 16];
+    while (size_t count = std::fread(chunk, 1, sizeof(chunk), file))
+      bytes.append(chunk, count);
+    bool good = !std::ferror(file);
+    std::fclose(file);
+    if (good)
+      return bytes;
+  }
+  return Status::error("cannot read '" + path +
+                       "': " + std::strerror(errno ? errno : EIO));
 }
 
 Result<json> readJson(const std::string &path) {
