@@ -125,6 +125,11 @@ void testCase(const std::string &folder, const Case &test) {
   CHECK_THAT(reference.exactSums == test.exact, "%s", test.name);
   CHECK_THAT(reference.inRange, "%s", test.name);
 
+  if (test.exact)
+    CHECK_THAT(reference.lowestProjection == reference.projection &&
+                   reference.highestProjection == reference.projection,
+               "%s", test.name);
+
   size_t count = shape.outputs();
   std::vector<uint16_t> golden =
       readPatterns(folder + "/" + test.name + ".bf16", 3 * count);

@@ -23,7 +23,8 @@
 //                       arguments hidden, weight, attention, out and, where
 //                       there are six, projection and sigmoid; FORM is f32 or
 //                       bf16; faults: flip:I (lowest bit of out[I]), skip:I
-//                       (out[I] stays as it was), nan:I, clobber (hidden[0]
+//                       (out[I] stays as it was), once:I (from the second
+//                       launch on), nan:I, clobber (hidden[0]
 //                       changes), naive (sigmoid as 1 / (1 + exp(-x)) in
 //                       float), lanes (a float sum of 64 lanes)
 //
@@ -59,6 +60,7 @@ struct Kernel {
   std::vector<kimi_emulator_argument_info> arguments;
   uint32_t workgroup[3] = {};
   std::vector<std::string> action;
+  mutable int launches = 0;
 };
 
 std::vector<std::string> split(const std::string &text, char separator) {
@@ -174,6 +176,7 @@ int runGate(const Launch &launch) {
   GateReference result =
       computeReference(shape, inputs, table, summationDepth(shape.k));
   std::vector<bool> skip(shape.outputs());
+  bool first = launch.kernel.launches++ == 0;
   for (size_t i = 5; i < action.size(); ++i) {
     const std::string &fault = action[i];
     size_t colon = fault.find(':');
@@ -183,6 +186,8 @@ int runGate(const Launch &launch) {
       result.output[index] ^= 1;
     else if (fault.rfind("skip:", 0) == 0)
       skip[index] = true;
+    else if (fault.rfind("once:", 0) == 0)
+      skip[index] = !first;
     else if (fault.rfind("nan:", 0) == 0)
       result.output[index] = 0x7fc0;
     else if (fault == "clobber")
