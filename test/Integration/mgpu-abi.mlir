@@ -30,8 +30,8 @@
 // LOAD: declare ptr @mgpuModuleLoad(ptr, i64)
 //
 // Only these and the device interface are visible.
-// RUN: nm -D --defined-only -C %kimi_lib/libkimi_gpu_runtime.so | FileCheck %s --check-prefix=EXPORTS
-// RUN: nm -D --defined-only -C %kimi_lib/libkimi_gpu_runtime.so | grep " T " | not grep -v "mgpu\|kimi::runtime"
+// RUN: llvm-nm -D --defined-only -C %kimi_lib/libkimi_gpu_runtime.so | FileCheck %s --check-prefix=EXPORTS
+// RUN: llvm-nm -D --defined-only -C %kimi_lib/libkimi_gpu_runtime.so | grep " T " | not grep -v "mgpu\|kimi::runtime"
 // EXPORTS-DAG: T mgpuEventCreate
 // EXPORTS-DAG: T mgpuEventDestroy
 // EXPORTS-DAG: T mgpuEventRecord

@@ -130,7 +130,8 @@ public:
   /// Where kernels find memory that the host registered or allocated.
   virtual Result<void *> devicePointer(void *host) = 0;
 
-  /// Between device and host memory in either direction, or within one.
+  /// Between device and host memory in either direction, or within one. Host
+  /// memory must stay as it is until the stream is synchronized.
   virtual Status copy(void *destination, const void *source, size_t bytes,
                       Stream *stream) = 0;
   /// Stores `pattern` (its lower 1, 2 or 4 bytes) `count` times.
