@@ -35,3 +35,5 @@ if config.sanitizers:
     config.available_features.add("sanitizers")
     # LLVM's own one-time allocations are not this project's leaks.
     llvm_config.with_environment("ASAN_OPTIONS", "detect_leaks=0")
+if os.path.exists(os.path.join(config.kimi_build_dir, "lib", "libkimi_gfx950_emulator.so")):
+    config.available_features.add("gfx950-emulator")

@@ -1,0 +1,3 @@
+module attributes {gpu.container_module} {
+  gpu.binary @kernels [#gpu.object<#rocdl.target<chip = "gfx950">, bin = "object">]
+}
