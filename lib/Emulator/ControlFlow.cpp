@@ -35,12 +35,12 @@ static void executeBranch(Wave &wave, const Instruction &inst) {
     break;
   case Condition::Scc:
     if (wave.sccUndefined)
-      return wave.fail("branches on SCC, which is undefined");
+      return wave.fail("branches on SCC, which is uninitialised");
     value = wave.scc;
     break;
   case Condition::Vcc:
     if (wave.scalarUndefined[VccLo] | wave.scalarUndefined[VccHi])
-      return wave.fail("branches on VCC, which is undefined");
+      return wave.fail("branches on VCC, which is uninitialised");
     value = wave.vcc() != 0;
     break;
   case Condition::Exec:
@@ -87,7 +87,7 @@ static void executeGetPc(Wave &wave, const Instruction &inst) {
 static void executeSetPc(Wave &wave, const Instruction &inst) {
   ScalarValue target = readScalar(wave, inst, inst.src[0], Type::B64);
   if (target.undefined)
-    return wave.fail("jumps to the undefined value of " +
+    return wave.fail("jumps to the uninitialised value of " +
                      scalarName(inst.src[0]));
   const ExecutionContext &context = wave.workgroup->context;
   int32_t index =
@@ -151,7 +151,7 @@ static void setReg(Wave &wave, const Instruction &inst, uint32_t value) {
 static void executeSetReg(Wave &wave, const Instruction &inst) {
   ScalarValue value = readScalar(wave, inst, inst.src[0], Type::B32);
   if (value.undefined)
-    return wave.fail("sets a hardware register to the undefined value of " +
+    return wave.fail("sets a hardware register to the uninitialised value of " +
                      scalarName(inst.src[0]));
   setReg(wave, inst, value.value);
 }

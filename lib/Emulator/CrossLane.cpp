@@ -20,7 +20,7 @@ using namespace kimi::emulator;
 static void readLane(Wave &wave, const Instruction &inst, unsigned lane) {
   unsigned reg = inst.src[0] - FirstVector;
   if (wave.undefinedBits(reg, lane))
-    return wave.fail(lane, "reads the undefined value of " + vectorName(reg));
+    return wave.fail(lane, "reads the uninitialised value of " + vectorName(reg));
   writeScalar(wave, inst.dst, 1, {wave.lanes(reg)[lane], 0});
 }
 
@@ -36,7 +36,7 @@ static void executeReadFirstLane(Wave &wave, const Instruction &inst) {
 static int getLaneSelect(Wave &wave, const Instruction &inst) {
   ScalarValue select = readScalar(wave, inst, inst.src[1], Type::B32);
   if (select.undefined) {
-    wave.fail("selects a lane by the undefined value of " +
+    wave.fail("selects a lane by the uninitialised value of " +
               scalarName(inst.src[1]));
     return -1;
   }

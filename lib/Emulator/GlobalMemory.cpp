@@ -33,7 +33,7 @@ bool computeAddresses(Wave &wave, const Instruction &inst,
   if (undefined &= wave.exec) {
     unsigned lane = llvm::countr_zero(undefined);
     unsigned which = wave.undefinedBits(reg, lane) ? reg : reg + 1;
-    wave.fail(lane, "the address uses the undefined value of " +
+    wave.fail(lane, "the address uses the uninitialised value of " +
                         wave.describeUndefined(which, lane));
     return false;
   }
@@ -42,7 +42,7 @@ bool computeAddresses(Wave &wave, const Instruction &inst,
   if (scalarBase) {
     ScalarValue base = readScalar(wave, inst, inst.src[2], Type::B64);
     if (base.undefined) {
-      wave.fail("the address uses the undefined value of " +
+      wave.fail("the address uses the uninitialised value of " +
                 scalarName(inst.src[2]) + ", which nothing has written");
       return false;
     }
@@ -66,8 +66,7 @@ Memory::Range *findRange(Wave &wave, unsigned lane, uint64_t address,
   Memory::Range *range = memory.find(address, bytes);
   if (!range)
     wave.fail(lane,
-              llvm::formatv("{0} {1} bytes at {2:x}, outside every mapped "
-                            "buffer{3}",
+              llvm::formatv("{0} {1} bytes at {2:x}, outside all mapped memory{3}",
                             what, bytes, address,
                             memory.describeNearest(address, bytes)));
   return range;
@@ -209,7 +208,7 @@ void executeStore(Wave &wave, const Instruction &inst) {
     for (; undefined; undefined &= undefined - 1) {
       unsigned lane = llvm::countr_zero(undefined);
       if (wave.undefinedBits(reg + d, lane) & used)
-        return wave.fail(lane, "stores the undefined value of " +
+        return wave.fail(lane, "stores the uninitialised value of " +
                                    wave.describeUndefined(reg + d, lane));
     }
   }

@@ -35,7 +35,7 @@ bool checkAddressDefined(Wave &wave, unsigned reg) {
   if (!undefined)
     return true;
   unsigned lane = llvm::countr_zero(undefined);
-  wave.fail(lane, "the address uses the undefined value of " +
+  wave.fail(lane, "the address uses the uninitialised value of " +
                       wave.describeUndefined(reg, lane));
   return false;
 }
@@ -252,7 +252,7 @@ void executeWrite(Wave &wave, const Instruction &inst) {
       uint32_t data[4];
       for (unsigned d = 0; d < dwords; ++d) {
         if (wave.undefinedBits(reg + d, lane) & used)
-          return wave.fail(lane, "writes to LDS the undefined value of " +
+          return wave.fail(lane, "writes to LDS the uninitialised value of " +
                                      wave.describeUndefined(reg + d, lane));
         data[d] = wave.lanes(reg + d)[lane];
       }

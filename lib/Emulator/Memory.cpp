@@ -90,7 +90,7 @@ llvm::Error Memory::checkRange(const void *host, size_t bytes) const {
   if (bytes == 0 || find(address, bytes))
     return llvm::Error::success();
   return llvm::createStringError(
-      llvm::formatv("{0} bytes at {1:x} lie outside every mapped buffer{2}",
+      llvm::formatv("{0} bytes at {1:x} lie outside all mapped memory{2}",
                     bytes, address, describeNearest(address, bytes)));
 }
 

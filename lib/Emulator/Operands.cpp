@@ -143,7 +143,7 @@ void kimi::emulator::writeScalar(Wave &wave, unsigned code, unsigned dwords,
     unsigned reg = code + i;
     if (reg == ExecLo || reg == ExecHi) {
       if (uint32_t(value.undefined))
-        return wave.fail("writes an undefined value to EXEC");
+        return wave.fail("writes an uninitialised value to EXEC");
       unsigned shift = reg == ExecHi ? 32 : 0;
       wave.exec = (wave.exec & ~(uint64_t(0xffffffff) << shift)) |
                   uint64_t(uint32_t(value.value)) << shift;

@@ -53,7 +53,7 @@ template <typename Fn>
 static void saveExec(Wave &wave, const Instruction &inst, Fn fn) {
   ScalarValue source = readScalar(wave, inst, inst.src[0], Type::B64);
   if (source.undefined)
-    return wave.fail("EXEC would take the undefined value of " +
+    return wave.fail("EXEC would take the uninitialised value of " +
                      scalarName(inst.src[0]));
   uint64_t old = wave.exec;
   writeScalar(wave, inst.dst, 2, {old, 0});

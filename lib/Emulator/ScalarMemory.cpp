@@ -33,7 +33,7 @@ static void executeLoad(Wave &wave, const Instruction &inst) {
   ScalarValue base = readScalar(wave, inst, inst.src[0], Type::B64);
   ScalarValue offset = readScalar(wave, inst, inst.src[1], Type::B32);
   if (base.undefined || offset.undefined)
-    return wave.fail("the address uses the undefined value of " +
+    return wave.fail("the address uses the uninitialised value of " +
                      scalarName(inst.src[base.undefined ? 0 : 1]) +
                      ", which nothing has written");
   // The two low bits of the sum are dropped.
@@ -42,7 +42,7 @@ static void executeLoad(Wave &wave, const Instruction &inst) {
   Memory::Range *range = context.memory.find(address, op.bytes);
   if (!range)
     return wave.fail(llvm::formatv(
-        "reads {0} bytes at {1:x}, outside every mapped buffer{2}", op.bytes,
+        "reads {0} bytes at {1:x}, outside all mapped memory{2}", op.bytes,
         address, context.memory.describeNearest(address, op.bytes)));
   uint32_t data[16];
   std::memcpy(data, reinterpret_cast<const void *>(address), op.bytes);

@@ -34,7 +34,7 @@ static void executeCompare(Wave &wave, const Instruction &inst) {
         undefined |= wave.undefinedLanes(code - FirstVector + d) & context.exec;
     } else if (readScalar(wave, inst, code, op.src[i]).undefined) {
       if (context.exec)
-        return wave.fail("compares the undefined value of " + scalarName(code) +
+        return wave.fail("compares the uninitialised value of " + scalarName(code) +
                          ", which nothing has written");
     }
   }
@@ -50,9 +50,9 @@ static void executeCompare(Wave &wave, const Instruction &inst) {
                             : static_cast<const uint32_t *>(plane)[lane];
         if (bits && (context.exec >> lane & 1))
           return wave.fail(lane, inst.src[i] >= FirstVector
-                                     ? "compares the undefined value of " +
+                                     ? "compares the uninitialised value of " +
                                            vectorName(inst.src[i] - FirstVector)
-                                     : "compares an undefined value");
+                                     : "compares an uninitialised value");
       }
     }
   }

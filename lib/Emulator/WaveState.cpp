@@ -199,7 +199,7 @@ std::string Wave::describeUndefined(unsigned reg, unsigned lane) const {
   int64_t at = int64_t(context.program[from.instruction].offset) -
                int64_t(context.kernelOffset);
   return llvm::formatv(
-      "{0} (undefined bits {1:x8}: '{2}' at +{3:x} read {4}, which nothing has "
+      "{0} (uninitialised bits {1:x8}: '{2}' at +{3:x} read {4}, which nothing has "
       "written)",
       name, bits, context.program.getText(from.instruction), at,
       from.vector ? vectorName(from.reg) : scalarName(from.reg));
