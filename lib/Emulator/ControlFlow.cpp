@@ -186,7 +186,8 @@ std::vector<Operation> kimi::emulator::getControlOperations() {
   add("s_endpgm", Other, executeEnd);
   add("s_barrier", InstructionClass::Barrier, executeBarrier);
   add("s_waitcnt", InstructionClass::Wait, executeWait);
-  for (const char *hint : {"s_nop", "s_sleep", "s_setprio", "s_icache_inv"})
+  add("s_nop", Nop, executeNothing).flags = IsNop;
+  for (const char *hint : {"s_sleep", "s_setprio", "s_icache_inv"})
     add(hint, Nop, executeNothing);
   for (const char *cache : {"buffer_inv", "buffer_wbl2"})
     add(cache, Other, executeNothing);

@@ -20,7 +20,8 @@ using namespace kimi::emulator;
 static void readLane(Wave &wave, const Instruction &inst, unsigned lane) {
   unsigned reg = inst.src[0] - FirstVector;
   if (wave.undefinedBits(reg, lane))
-    return wave.fail(lane, "reads the uninitialised value of " + vectorName(reg));
+    return wave.fail(lane,
+                     "reads the uninitialised value of " + vectorName(reg));
   writeScalar(wave, inst.dst, 1, {wave.lanes(reg)[lane], 0});
 }
 

@@ -84,8 +84,9 @@ inline float halfToFloat(uint32_t half) {
   return bitCast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
-/// Rounds to nearest even; a NaN keeps its upper payload and becomes quiet.
-inline uint16_t doubleToHalf(double value) {
+/// Rounds by a MODE field: 0 to nearest even, 1 up, 2 down, 3 toward zero. A
+/// NaN keeps its upper payload and becomes quiet.
+inline uint16_t doubleToHalf(double value, unsigned rounding = 0) {
   uint64_t bits = bitCast<uint64_t>(value);
   uint16_t sign = bits >> 48 & 0x8000;
   uint64_t magnitude = bits & ~SignBit64;
@@ -94,41 +95,26 @@ inline uint16_t doubleToHalf(double value) {
   if (magnitude == Infinity64)
     return sign | Infinity16;
   int exponent = int(magnitude >> 52) - 1023;
+  // Whether the magnitude grows when bits are lost.
+  bool away = rounding == 1 ? !sign : rounding == 2 ? sign != 0 : false;
   if (exponent < -25)
-    return sign;
+    return magnitude && away ? sign | 1 : sign;
   // The significand in units of the result's last place, with the rest below.
   uint64_t significand = (magnitude & 0xfffffffffffffull) | 0x10000000000000ull;
   int shift = exponent < -14 ? 42 + (-14 - exponent) : 42;
   uint64_t rounded = significand >> shift;
   uint64_t rest = significand & ((uint64_t(1) << shift) - 1);
   uint64_t half = uint64_t(1) << (shift - 1);
-  if (rest > half || (rest == half && (rounded & 1)))
+  if (rounding == 0 ? rest > half || (rest == half && (rounded & 1))
+                    : rest && away)
     ++rounded;
   // For normal results the hidden bit adds one to the exponent field.
   uint64_t result =
       exponent < -14 ? rounded : (uint64_t(exponent + 14) << 10) + rounded;
-  return sign | (result >= Infinity16 ? Infinity16 : uint16_t(result));
-}
-
-/// Rounds toward zero.
-inline uint16_t floatToHalfTowardZero(float value) {
-  uint32_t bits = bitCast<uint32_t>(value);
-  uint16_t sign = bits >> 16 & 0x8000;
-  uint32_t magnitude = bits & 0x7fffffff;
-  if (magnitude > Infinity32)
-    return sign | Infinity16 | QuietBit16 | (magnitude >> 13 & 0x3ff);
-  if (magnitude == Infinity32)
-    return sign | Infinity16;
-  int exponent = int(magnitude >> 23) - 127;
-  if (exponent > 15)
-    return sign | 0x7bff;
-  if (exponent < -24)
-    return sign;
-  uint32_t significand = (magnitude & 0x7fffff) | 0x800000;
-  if (exponent < -14)
-    return sign | uint16_t(significand >> (13 + (-14 - exponent)));
-  return sign | uint16_t((exponent + 15) << 10) |
-         uint16_t((significand >> 13) & 0x3ff);
+  // An overflow that is rounded toward zero gives the largest number.
+  if (result >= Infinity16)
+    return sign | (rounding == 0 || away ? Infinity16 : 0x7bff);
+  return sign | uint16_t(result);
 }
 
 // bf16 -----------------------------------------------------------------------

@@ -66,9 +66,9 @@ Memory::Range *findRange(Wave &wave, unsigned lane, uint64_t address,
   Memory::Range *range = memory.find(address, bytes);
   if (!range)
     wave.fail(lane,
-              llvm::formatv("{0} {1} bytes at {2:x}, outside all mapped memory{3}",
-                            what, bytes, address,
-                            memory.describeNearest(address, bytes)));
+              llvm::formatv(
+                  "{0} {1} bytes at {2:x}, outside all mapped memory{3}", what,
+                  bytes, address, memory.describeNearest(address, bytes)));
   return range;
 }
 
@@ -161,7 +161,9 @@ void executeLoad(Wave &wave, const Instruction &inst) {
   InFlight entry{};
   entry.kind = InFlight::Load;
   entry.flat = inst.segment == 0;
-  entry.dst = {true, inst.dst, uint16_t(dwords)};
+  // Without a lane nothing will be written.
+  if (wave.exec)
+    entry.dst = {true, inst.dst, uint16_t(dwords)};
   entry.instruction = wave.pc;
   if (entry.flat)
     wave.issueLgkm(entry);

@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cstring>
@@ -159,7 +160,9 @@ void issue(Wave &wave, InFlight::Kind kind, RegisterRange dst,
   InFlight entry{};
   entry.kind = kind;
   entry.lds = true;
-  entry.dst = dst;
+  // Without a lane nothing will be written.
+  if (wave.exec)
+    entry.dst = dst;
   entry.instruction = wave.pc;
   entry.ldsBytes = std::move(bytes);
   wave.issueLgkm(std::move(entry));
@@ -325,15 +328,20 @@ void executeBackwardPermute(Wave &wave, const Instruction &inst) {
 
 /// Modes of the offset (LLVM's AMDGPUModifierSyntax, "swizzle pattern"): bit 15
 /// clear: and, or and xor masks on the lane within 32; 0x80xx: quad_perm;
-/// 0xc000: rotation within 32.
+/// 0xc000: rotation within 32; 0xe000: FFT order, the lane's five bits reversed
+/// except for those of the mask.
 void executeSwizzle(Wave &wave, const Instruction &inst) {
   unsigned offset = inst.immediate, data = inst.src[0] - FirstVector;
-  if (offset >= 0xe000 || (offset >= 0x8100 && offset < 0xc000))
+  if (offset >= 0x8100 && offset < 0xc000)
     return wave.fail("this swizzle mode is not modelled");
   uint32_t values[WaveSize] = {}, undefined[WaveSize] = {};
   for (unsigned lane = 0; lane < WaveSize; ++lane) {
     unsigned from;
-    if (offset >= 0xc000) {
+    if (offset >= 0xe000) {
+      unsigned mask = offset & 31;
+      unsigned reversed = llvm::reverseBits(uint32_t(lane & 31)) >> 27;
+      from = (lane & ~31u) | (reversed >> llvm::popcount(mask)) | (lane & mask);
+    } else if (offset >= 0xc000) {
       unsigned amount = offset >> 5 & 31;
       bool right = offset >> 10 & 1;
       // The bits of the mask stay; here as in the assembler it is zero.

@@ -20,6 +20,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <cfenv>
 
 using namespace kimi::emulator;
 
@@ -725,11 +726,14 @@ static void writeResult(VectorContext &context, uint64_t mask,
 void kimi::emulator::executeVector(Wave &wave, const Instruction &inst) {
   VectorContext context(wave, inst);
   const Operation &op = context.op;
-  bool wide =
-      op.dst == Type::F64 || op.dst == Type::F16 || op.dst == Type::PkF16;
-  if (op.has(Rounds) && (wide ? wave.round64() : wave.round32()) != 0)
-    return wave.fail("rounding modes other than nearest even are not modelled");
-  if (inst.clamp && !op.has(FloatOutput))
+  bool half = op.dst == Type::F16 || op.dst == Type::PkF16;
+  if (op.has(Rounds))
+    context.rounding =
+        half || op.dst == Type::F64 ? wave.round64() : wave.round32();
+  if (context.rounding && !op.has(DirectedRounding))
+    return wave.fail("rounding modes other than nearest even are not modelled "
+                     "for this instruction");
+  if (inst.clamp && !op.has(FloatOutput | IntegerClamp))
     return wave.fail("clamp is not modelled for this instruction");
 
   bool undefinedSources = anyUndefined(context);
@@ -752,7 +756,15 @@ void kimi::emulator::executeVector(Wave &wave, const Instruction &inst) {
         return wave.fail("the high half of a constant is not documented for "
                          "packed f32 instructions");
 
-  op.vectorCompute(context);
+  if (context.rounding && !half) {
+    static const int hostModes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD,
+                                    FE_TOWARDZERO};
+    std::fesetround(hostModes[context.rounding]);
+    op.vectorCompute(context);
+    std::fesetround(FE_TONEAREST);
+  } else {
+    op.vectorCompute(context);
+  }
   if (wave.state == Wave::State::Failed)
     return;
 

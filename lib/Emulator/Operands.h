@@ -48,8 +48,9 @@ public:
   const Instruction &inst;
   const Operation &op;
   uint64_t exec;
-  uint64_t maskIn = 0;  // one bit for each lane
-  uint64_t maskOut = 0; // bits of inactive lanes are ignored
+  unsigned rounding = 0; // MODE's field, for f16 results
+  uint64_t maskIn = 0;   // one bit for each lane
+  uint64_t maskOut = 0;  // bits of inactive lanes are ignored
   const void *source[3] = {nullptr, nullptr, nullptr};
   void *result = resultBuffer;
 

@@ -76,6 +76,12 @@ enum OperationFlags : uint32_t {
   ReadsExec = 1 << 23,
   IsPacked = 1 << 24,
   LowHalf = 1 << 25, // memory: the low half of the register alone
+  /// Saturates when clamp is set.
+  IntegerClamp = 1 << 26,
+  /// Right in every rounding mode: through the host's for f32 and f64, through
+  /// VectorContext::rounding for f16.
+  DirectedRounding = 1 << 27,
+  IsNop = 1 << 28, // s_nop: its operand counts wait states
 };
 
 class VectorContext;

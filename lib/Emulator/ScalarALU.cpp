@@ -266,9 +266,9 @@ std::vector<Operation> kimi::emulator::getScalarOperations() {
       KIMI_S2("s_min_u32", B32, uint32_t, c.result = std::min(a, b);
               c.scc = a < b;, WritesScc),
       KIMI_S2("s_max_i32", B32, int32_t, c.result = uint32_t(std::max(a, b));
-              c.scc = a > b;, WritesScc),
+              c.scc = a >= b;, WritesScc),
       KIMI_S2("s_max_u32", B32, uint32_t, c.result = std::max(a, b);
-              c.scc = a > b;, WritesScc),
+              c.scc = a >= b;, WritesScc),
       // Products.
       KIMI_S2("s_mul_i32", B32, uint32_t, c.result = a * b;, 0),
       KIMI_S2("s_mul_hi_u32", B32, uint32_t,

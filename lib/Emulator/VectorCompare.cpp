@@ -34,8 +34,8 @@ static void executeCompare(Wave &wave, const Instruction &inst) {
         undefined |= wave.undefinedLanes(code - FirstVector + d) & context.exec;
     } else if (readScalar(wave, inst, code, op.src[i]).undefined) {
       if (context.exec)
-        return wave.fail("compares the uninitialised value of " + scalarName(code) +
-                         ", which nothing has written");
+        return wave.fail("compares the uninitialised value of " +
+                         scalarName(code) + ", which nothing has written");
     }
   }
   if (undefined) {

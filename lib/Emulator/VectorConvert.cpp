@@ -79,13 +79,13 @@ std::vector<Operation> kimi::emulator::getVectorConvertOperations() {
           [](VectorContext &c) {
             c.map1<int32_t>([](int32_t a) { return float(a); });
           },
-          Rounds | FloatOutput),
+          Rounds | DirectedRounding | FloatOutput),
       op(
           "v_cvt_f32_u32", F32, {B32},
           [](VectorContext &c) {
             c.map1<uint32_t>([](uint32_t a) { return float(a); });
           },
-          Rounds | FloatOutput),
+          Rounds | DirectedRounding | FloatOutput),
       op("v_cvt_i32_f32", B32, {F32},
          [](VectorContext &c) { c.map1<float>(saturate<int32_t, float>); }),
       op("v_cvt_u32_f32", B32, {F32},
@@ -123,10 +123,12 @@ std::vector<Operation> kimi::emulator::getVectorConvertOperations() {
       op(
           "v_cvt_f16_f32", F16, {F32},
           [](VectorContext &c) {
-            c.map1<float>(
-                [](float a) { return uint32_t(doubleToHalf(double(a))); });
+            unsigned rounding = c.rounding;
+            c.map1<float>([=](float a) {
+              return uint32_t(doubleToHalf(double(a), rounding));
+            });
           },
-          Denormals | Rounds | FloatOutput),
+          Denormals | Rounds | DirectedRounding | FloatOutput),
       op(
           "v_cvt_f32_bf16", F32, {B16},
           [](VectorContext &c) {
@@ -155,7 +157,7 @@ std::vector<Operation> kimi::emulator::getVectorConvertOperations() {
               return bitCast<uint32_t>(float(bitCast<double>(a)));
             });
           },
-          Denormals | Rounds | FloatOutput),
+          Denormals | Rounds | DirectedRounding | FloatOutput),
       op(
           "v_cvt_f64_i32", F64, {B32},
           [](VectorContext &c) {
@@ -186,7 +188,7 @@ std::vector<Operation> kimi::emulator::getVectorConvertOperations() {
           "v_cvt_pkrtz_f16_f32", B32, {F32, F32},
           [](VectorContext &c) {
             c.map2<float>([](float a, float b) {
-              return pack(floatToHalfTowardZero(a), floatToHalfTowardZero(b));
+              return pack(doubleToHalf(a, 3), doubleToHalf(b, 3));
             });
           },
           0, shadowPack),

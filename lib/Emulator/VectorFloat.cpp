@@ -21,7 +21,10 @@ using namespace kimi::emulator;
 
 namespace {
 
-constexpr uint32_t Arithmetic = QuietsNaN | Denormals | Rounds | FloatOutput;
+constexpr uint32_t Arithmetic =
+    QuietsNaN | Denormals | Rounds | DirectedRounding | FloatOutput;
+constexpr uint32_t HalfArithmetic =
+    Denormals | Rounds | DirectedRounding | FloatOutput;
 /// Selects or classifies: no rounding.
 constexpr uint32_t Selection = Denormals | FloatOutput;
 
@@ -231,7 +234,10 @@ template <typename F> void divFmas(VectorContext &c) {
   }
 }
 
-/// Sources: quotient, denominator, numerator.
+/// Sources: quotient, denominator, numerator. A quotient that is infinite or
+/// NaN although its operands are finite has overflowed in the iteration. (The
+/// document tests the denominator's exponent there, which the cases above have
+/// already covered.)
 void divFixup32(VectorContext &c) {
   c.map3<uint32_t>([](uint32_t q, uint32_t d, uint32_t n) -> uint32_t {
     uint32_t sign = (d ^ n) & 0x80000000, ad = d & 0x7fffffff,
@@ -249,6 +255,8 @@ void divFixup32(VectorContext &c) {
     // The quotient is far below the least denormal.
     if (exponent32(n) - exponent32(d) < -150)
       return sign;
+    if (exponent32(q) == 255)
+      return sign | Infinity32;
     return sign | (q & 0x7fffffff);
   });
 }
@@ -269,6 +277,8 @@ void divFixup64(VectorContext &c) {
       return sign;
     if (exponent64(n) - exponent64(d) < -1075)
       return sign;
+    if (exponent64(q) == 2047)
+      return sign | Infinity64;
     return sign | (q & ~SignBit64);
   });
 }
@@ -277,9 +287,10 @@ void divFixup64(VectorContext &c) {
 // Sums and products of two halves are exact in double: one rounding remains.
 
 template <typename Fn> void half2(VectorContext &c, Fn fn) {
+  unsigned rounding = c.rounding;
   c.map2<uint32_t>([=](uint32_t a, uint32_t b) -> uint32_t {
-    uint16_t result =
-        doubleToHalf(fn(double(halfToFloat(a)), double(halfToFloat(b))));
+    uint16_t result = doubleToHalf(
+        fn(double(halfToFloat(a)), double(halfToFloat(b))), rounding);
     if (!isNaN16(result))
       return result;
     return isNaN16(a)   ? a | QuietBit16
@@ -452,9 +463,9 @@ std::vector<Operation> kimi::emulator::getVectorFloatOperations() {
       op("v_div_scale_f64", F64, {F64, F64, F64}, divScale<double>,
          WritesMask | Denormals),
       op("v_div_fmas_f32", F32, {F32, F32, F32}, divFmas<float>,
-         Arithmetic | ReadsVcc),
+         (Arithmetic & ~uint32_t(DirectedRounding)) | ReadsVcc),
       op("v_div_fmas_f64", F64, {F64, F64, F64}, divFmas<double>,
-         Arithmetic | ReadsVcc),
+         (Arithmetic & ~uint32_t(DirectedRounding)) | ReadsVcc),
       op("v_div_fixup_f32", F32, {F32, F32, F32}, divFixup32, Selection),
       op("v_div_fixup_f64", F64, {F64, F64, F64}, divFixup64, Selection),
       op(
@@ -462,37 +473,38 @@ std::vector<Operation> kimi::emulator::getVectorFloatOperations() {
           [](VectorContext &c) {
             half2(c, [](double a, double b) { return a + b; });
           },
-          Denormals | Rounds | FloatOutput),
+          HalfArithmetic),
       op(
           "v_sub_f16", F16, {F16, F16},
           [](VectorContext &c) {
             half2(c, [](double a, double b) { return a - b; });
           },
-          Denormals | Rounds | FloatOutput),
+          HalfArithmetic),
       op(
           "v_subrev_f16", F16, {F16, F16},
           [](VectorContext &c) {
             half2(c, [](double a, double b) { return b - a; });
           },
-          Denormals | Rounds | FloatOutput),
+          HalfArithmetic),
       op(
           "v_mul_f16", F16, {F16, F16},
           [](VectorContext &c) {
             half2(c, [](double a, double b) { return a * b; });
           },
-          Denormals | Rounds | FloatOutput),
+          HalfArithmetic),
       op("v_min_f16", F16, {F16, F16}, minMax2<Half, false>, Selection),
       op("v_max_f16", F16, {F16, F16}, minMax2<Half, true>, Selection),
       op(
           "v_ldexp_f16", F16, {F16, B16},
           [](VectorContext &c) {
-            c.map2<uint32_t>([](uint32_t a, uint32_t b) -> uint32_t {
+            unsigned rounding = c.rounding;
+            c.map2<uint32_t>([=](uint32_t a, uint32_t b) -> uint32_t {
               if (isNaN16(a))
                 return a | QuietBit16;
               return doubleToHalf(
-                  loadExponent(double(halfToFloat(a)), int16_t(b)));
+                  loadExponent(double(halfToFloat(a)), int16_t(b)), rounding);
             });
           },
-          Denormals | Rounds | FloatOutput),
+          HalfArithmetic),
   };
 }

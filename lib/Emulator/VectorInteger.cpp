@@ -16,6 +16,8 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 using namespace kimi::emulator;
 
@@ -145,12 +147,20 @@ uint64_t shadowSum(const VectorContext &c, const uint64_t *,
     any |= u[i];
   return upward(any);
 }
+/// Shifts of v_lshl_add_u64: 0 to 4, other amounts count as 0 (ISA document,
+/// V_LSHL_ADD_U64).
+unsigned lshlAddAmount(uint32_t amount) {
+  amount &= 7;
+  return amount <= 4 ? amount : 0;
+}
+
 uint64_t shadowLshlAdd(const VectorContext &c, const uint64_t *v,
                        const uint64_t *u) {
   unsigned mask = c.op.dst == Type::B64 ? 7 : 31;
   if (u[1] & mask)
     return ~uint64_t(0);
-  return upward(u[0] << (v[1] & mask) | u[2]);
+  unsigned amount = c.op.dst == Type::B64 ? lshlAddAmount(v[1]) : v[1] & 31;
+  return upward(u[0] << amount | u[2]);
 }
 uint64_t shadowAddLshl(const VectorContext &, const uint64_t *v,
                        const uint64_t *u) {
@@ -170,10 +180,29 @@ void addCarry(VectorContext &c) {
              b = c.get<uint32_t>(Reverse ? 0 : 1, lane),
              carry = CarryIn ? c.maskIn >> lane & 1 : 0;
     uint64_t result = Subtract ? a - b - carry : a + b + carry;
-    c.out32(lane) = result;
-    out |= (result >> 32 & 1) << lane;
+    bool overflow = result >> 32 & 1;
+    c.out32(lane) = !overflow || !c.inst.clamp ? result : Subtract ? 0 : ~0u;
+    out |= uint64_t(overflow) << lane;
   }
   c.maskOut = out;
+}
+
+/// a + b or a - b, which saturates with clamp.
+template <typename T, bool Subtract, bool Reverse>
+void addSubtract(VectorContext &c) {
+  if (!c.inst.clamp)
+    return c.map2<uint32_t>([](uint32_t a, uint32_t b) -> uint32_t {
+      return std::make_unsigned_t<T>(!Subtract ? a + b
+                                     : Reverse ? b - a
+                                               : a - b);
+    });
+  c.map2<uint32_t>([](uint32_t x, uint32_t y) -> uint32_t {
+    int64_t a = T(Reverse ? y : x), b = T(Reverse ? x : y);
+    int64_t result = Subtract ? a - b : a + b;
+    result = std::clamp<int64_t>(result, std::numeric_limits<T>::min(),
+                                 std::numeric_limits<T>::max());
+    return std::make_unsigned_t<T>(result);
+  });
 }
 
 template <bool Signed> void madWide(VectorContext &c) {
@@ -374,23 +403,28 @@ std::vector<Operation> kimi::emulator::getVectorIntegerOperations() {
                }
              }),
           // Arithmetic.
-          KIMI_OP2("v_add_u32", uint32_t, a + b, 0, shadowSum),
-          KIMI_OP2("v_sub_u32", uint32_t, a - b, 0, shadowSum),
-          KIMI_OP2("v_subrev_u32", uint32_t, b - a, 0, shadowSum),
-          KIMI_OP2("v_add_i32", uint32_t, a + b, 0, shadowSum),
-          KIMI_OP2("v_sub_i32", uint32_t, a - b, 0, shadowSum),
+          op("v_add_u32", B32, {B32, B32}, addSubtract<uint32_t, false, false>,
+             IntegerClamp, shadowSum),
+          op("v_sub_u32", B32, {B32, B32}, addSubtract<uint32_t, true, false>,
+             IntegerClamp, shadowSum),
+          op("v_subrev_u32", B32, {B32, B32}, addSubtract<uint32_t, true, true>,
+             IntegerClamp, shadowSum),
+          op("v_add_i32", B32, {B32, B32}, addSubtract<int32_t, false, false>,
+             IntegerClamp, shadowSum),
+          op("v_sub_i32", B32, {B32, B32}, addSubtract<int32_t, true, false>,
+             IntegerClamp, shadowSum),
           op("v_add_co_u32", B32, {B32, B32}, addCarry<false, false, false>,
-             WritesMask, shadowSum),
+             WritesMask | IntegerClamp, shadowSum),
           op("v_sub_co_u32", B32, {B32, B32}, addCarry<true, false, false>,
-             WritesMask, shadowSum),
+             WritesMask | IntegerClamp, shadowSum),
           op("v_subrev_co_u32", B32, {B32, B32}, addCarry<true, true, false>,
-             WritesMask, shadowSum),
+             WritesMask | IntegerClamp, shadowSum),
           op("v_addc_co_u32", B32, {B32, B32}, addCarry<false, false, true>,
-             WritesMask | ReadsMask, shadowSum),
+             WritesMask | ReadsMask | IntegerClamp, shadowSum),
           op("v_subb_co_u32", B32, {B32, B32}, addCarry<true, false, true>,
-             WritesMask | ReadsMask, shadowSum),
+             WritesMask | ReadsMask | IntegerClamp, shadowSum),
           op("v_subbrev_co_u32", B32, {B32, B32}, addCarry<true, true, true>,
-             WritesMask | ReadsMask, shadowSum),
+             WritesMask | ReadsMask | IntegerClamp, shadowSum),
           KIMI_OP3("v_add3_u32", uint32_t, a + b + c, 0, shadowSum),
           KIMI_OP3("v_lshl_add_u32", uint32_t, (a << (b & 31)) + c, 0,
                    shadowLshlAdd),
@@ -402,7 +436,7 @@ std::vector<Operation> kimi::emulator::getVectorIntegerOperations() {
               [](VectorContext &context) {
                 context.map3<uint64_t, uint32_t, uint64_t>(
                     [](uint64_t a, uint32_t b, uint64_t c) {
-                      return (a << (b & 7)) + c;
+                      return (a << lshlAddAmount(b)) + c;
                     });
               },
               0, shadowLshlAdd),
@@ -441,9 +475,12 @@ std::vector<Operation> kimi::emulator::getVectorIntegerOperations() {
           KIMI_OP3("v_med3_u32", uint32_t,
                    std::max(std::min(a, b), std::min(std::max(a, b), c))),
           // 16 bits.
-          KIMI_OP16("v_add_u16", uint16_t, a + b, 0, shadowSum),
-          KIMI_OP16("v_sub_u16", uint16_t, a - b, 0, shadowSum),
-          KIMI_OP16("v_subrev_u16", uint16_t, b - a, 0, shadowSum),
+          op("v_add_u16", B16, {B16, B16}, addSubtract<uint16_t, false, false>,
+             IntegerClamp, shadowSum),
+          op("v_sub_u16", B16, {B16, B16}, addSubtract<uint16_t, true, false>,
+             IntegerClamp, shadowSum),
+          op("v_subrev_u16", B16, {B16, B16}, addSubtract<uint16_t, true, true>,
+             IntegerClamp, shadowSum),
           KIMI_OP16("v_mul_lo_u16", uint16_t, uint32_t(a) * b, 0, shadowSum),
           KIMI_OP16("v_lshlrev_b16", uint16_t, b << (a & 15), 0,
                     shadowShift<uint16_t, true>),

@@ -13,6 +13,9 @@
 
 #include "Operands.h"
 
+#include <algorithm>
+#include <limits>
+
 using namespace kimi::emulator;
 
 namespace {
@@ -75,7 +78,8 @@ std::vector<Operation> kimi::emulator::getVectorPackedOperations() {
   constexpr auto PkB16 = Type::PkB16;
   constexpr auto PkF16 = Type::PkF16;
   constexpr auto PkF32 = Type::PkF32;
-  constexpr uint32_t Arithmetic = Denormals | Rounds | FloatOutput | IsPacked;
+  constexpr uint32_t Arithmetic =
+      Denormals | Rounds | DirectedRounding | FloatOutput | IsPacked;
   auto op = [=](const char *name, InstructionClass cls, Type type,
                 unsigned sources, VectorFn fn, uint32_t flags,
                 ShadowFn shadow) {
@@ -95,14 +99,30 @@ std::vector<Operation> kimi::emulator::getVectorPackedOperations() {
         });                                                                    \
       },                                                                       \
       IsPacked, shadowParts<16>)
+  // Sums and differences saturate with clamp.
+#define KIMI_PKSUM(NAME, T, OPERATOR)                                          \
+  op(                                                                          \
+      NAME, InstructionClass::VectorInteger, PkB16, 2,                         \
+      [](VectorContext &context) {                                             \
+        bool clamp = context.inst.clamp;                                       \
+        packedHalves(context, [=](uint32_t a, uint32_t b, uint32_t) {          \
+          int32_t sum = int32_t(T(a)) OPERATOR int32_t(T(b));                  \
+          return clamp                                                         \
+                     ? std::clamp<int32_t>(sum, std::numeric_limits<T>::min(), \
+                                           std::numeric_limits<T>::max())      \
+                     : sum;                                                    \
+        });                                                                    \
+      },                                                                       \
+      IsPacked | IntegerClamp, shadowParts<16>)
 #define KIMI_PKF16(NAME, SOURCES, EXPRESSION)                                  \
   op(                                                                          \
       NAME, InstructionClass::VectorFloat, PkF16, SOURCES,                     \
       [](VectorContext &context) {                                             \
-        packedHalves(context, [](uint32_t x, uint32_t y, uint32_t z) {         \
+        unsigned rounding = context.rounding;                                  \
+        packedHalves(context, [=](uint32_t x, uint32_t y, uint32_t z) {        \
           double a = halfToFloat(x), b = halfToFloat(y), c = halfToFloat(z);   \
           (void)c;                                                             \
-          return chooseNaN(doubleToHalf(EXPRESSION), x, y, z);                 \
+          return chooseNaN(doubleToHalf(EXPRESSION, rounding), x, y, z);       \
         });                                                                    \
       },                                                                       \
       Arithmetic, shadowParts<16>)
@@ -138,10 +158,10 @@ std::vector<Operation> kimi::emulator::getVectorPackedOperations() {
                                  u[1] >> (c.inst.opSel & 2 ? 32 : 0) << 32};
             return shadowMovePair(c, nullptr, parts);
           }),
-      KIMI_PK16("v_pk_add_u16", 2, a + b),
-      KIMI_PK16("v_pk_sub_u16", 2, a - b),
-      KIMI_PK16("v_pk_add_i16", 2, a + b),
-      KIMI_PK16("v_pk_sub_i16", 2, a - b),
+      KIMI_PKSUM("v_pk_add_u16", uint16_t, +),
+      KIMI_PKSUM("v_pk_sub_u16", uint16_t, -),
+      KIMI_PKSUM("v_pk_add_i16", int16_t, +),
+      KIMI_PKSUM("v_pk_sub_i16", int16_t, -),
       KIMI_PK16("v_pk_mul_lo_u16", 2, a * b),
       KIMI_PK16("v_pk_mad_u16", 3, a * b + c),
       KIMI_PK16("v_pk_mad_i16", 3, a * b + c),
@@ -158,6 +178,7 @@ std::vector<Operation> kimi::emulator::getVectorPackedOperations() {
       KIMI_PKF16("v_pk_fma_f16", 3, addToOdd(a * b, c)),
   };
 #undef KIMI_PK16
+#undef KIMI_PKSUM
 #undef KIMI_PKF16
 #undef KIMI_PKF32
 }

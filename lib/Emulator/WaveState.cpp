@@ -58,6 +58,7 @@ void Wave::reset() {
     rows->assign(undefined.size(), 0);
   hazards.valuWroteScalar.fill(0);
   hazards.valuWroteExec = 0;
+  hazards.setMode = 0;
 }
 
 void Wave::setUndefinedBits(unsigned reg, unsigned lane, uint32_t bits) {
@@ -199,7 +200,8 @@ std::string Wave::describeUndefined(unsigned reg, unsigned lane) const {
   int64_t at = int64_t(context.program[from.instruction].offset) -
                int64_t(context.kernelOffset);
   return llvm::formatv(
-      "{0} (uninitialised bits {1:x8}: '{2}' at +{3:x} read {4}, which nothing has "
+      "{0} (uninitialised bits {1:x8}: '{2}' at +{3:x} read {4}, which nothing "
+      "has "
       "written)",
       name, bits, context.program.getText(from.instruction), at,
       from.vector ? vectorName(from.reg) : scalarName(from.reg));

@@ -34,9 +34,8 @@ void LLVMInitializeAMDGPUAsmParser();
 
 using namespace kimi::tools;
 
-std::vector<uint8_t>
-kimi::tools::assemble(llvm::StringRef text,
-                      std::vector<AssemblyError> &errors) {
+std::vector<uint8_t> kimi::tools::assemble(llvm::StringRef text,
+                                           std::vector<AssemblyError> &errors) {
   static const bool initialized = [] {
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTargetMC();
@@ -83,7 +82,8 @@ kimi::tools::assemble(llvm::StringRef text,
   llvm::raw_svector_ostream os(object);
   std::unique_ptr<llvm::MCAsmBackend> backend(
       target->createMCAsmBackend(*subtarget, *registers, options));
-  std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(os);
+  std::unique_ptr<llvm::MCObjectWriter> writer =
+      backend->createObjectWriter(os);
   std::unique_ptr<llvm::MCCodeEmitter> emitter(
       target->createMCCodeEmitter(*instructions, context));
   std::unique_ptr<llvm::MCStreamer> streamer(target->createMCObjectStreamer(

@@ -186,8 +186,8 @@ llvm::Error Parser::parseValue(StringRef text, unsigned dwords, bool output,
     llvm::SmallVector<StringRef, 4> parts;
     text.split(parts, ',');
     if (parts.size() != dwords)
-      return fail(llvm::Twine(parts.size()) + " dwords for a register tuple of " +
-                  llvm::Twine(dwords));
+      return fail(llvm::Twine(parts.size()) +
+                  " dwords for a register tuple of " + llvm::Twine(dwords));
     for (unsigned i = 0; i < dwords; ++i) {
       uint64_t bits;
       if (llvm::Error error = parseNumber(parts[i].trim(), bits))
@@ -308,20 +308,19 @@ llvm::Error Parser::parseAssignment(StringRef text, bool output,
   }
   for (StringRef part : splitList(list)) {
     Value value;
-    if (llvm::Error error =
-            parseValue(part,
-                       place.kind == Place::Vector || place.kind == Place::Scalar
-                           ? place.count
-                           : 1,
-                       output, value))
+    if (llvm::Error error = parseValue(part,
+                                       place.kind == Place::Vector ||
+                                               place.kind == Place::Scalar
+                                           ? place.count
+                                           : 1,
+                                       output, value))
       return error;
     assignment.values.push_back(std::move(value));
   }
-  size_t limit = place.kind == Place::Vector ? WaveSize
-                 : place.kind == Place::Lds ? (LdsSize - place.first) / 4
-                 : place.kind == Place::Memory
-                     ? (MemorySize - place.first) / 4
-                     : 1;
+  size_t limit = place.kind == Place::Vector   ? WaveSize
+                 : place.kind == Place::Lds    ? (LdsSize - place.first) / 4
+                 : place.kind == Place::Memory ? (MemorySize - place.first) / 4
+                                               : 1;
   if (assignment.values.size() > limit)
     return fail(llvm::Twine(assignment.values.size()) + " values, at most " +
                 llvm::Twine(limit) + " fit");
@@ -535,7 +534,8 @@ static std::string printDwords(llvm::ArrayRef<uint32_t> dwords) {
     return llvm::formatv("{0:x16}", dwords[0] | uint64_t(dwords[1]) << 32);
   std::string text = "{";
   for (uint32_t dword : dwords)
-    text += (text.size() > 1 ? ", " : "") + llvm::formatv("{0:x8}", dword).str();
+    text +=
+        (text.size() > 1 ? ", " : "") + llvm::formatv("{0:x8}", dword).str();
   return text + "}";
 }
 
@@ -642,8 +642,7 @@ bool Runner::compare(const Case &current, const Snapshot &before,
       if (after.sccUndefined)
         mismatch("scc", printValue(output.values[0]), "an uninitialised value");
       else if (!matches(output.values[0], {uint32_t(after.scc)}))
-        mismatch("scc", printValue(output.values[0]),
-                 after.scc ? "1" : "0");
+        mismatch("scc", printValue(output.values[0]), after.scc ? "1" : "0");
       break;
     case Place::Mode:
       if (!matches(output.values[0], {after.mode}))
@@ -740,8 +739,8 @@ llvm::Expected<bool> Runner::run(const Case &current) {
 
   buffer.assign(MemorySize, 0);
   Memory memory;
-  if (llvm::Error error = memory.map(buffer.data(), buffer.size(),
-                                     Memory::Initialized, "mem"))
+  if (llvm::Error error =
+          memory.map(buffer.data(), buffer.size(), Memory::Initialized, "mem"))
     return error;
   LaunchOptions options;
   options.transcendental = current.transcendental;
@@ -758,11 +757,10 @@ llvm::Expected<bool> Runner::run(const Case &current) {
   size_t lanes = 1;
   for (const Assignment &input : current.inputs)
     if (input.place.kind == Place::Vector)
-      lanes = std::max(lanes, input.threadId ? size_t(WaveSize)
-                                             : input.values.size());
+      lanes = std::max(lanes,
+                       input.threadId ? size_t(WaveSize) : input.values.size());
   for (unsigned i = 0; i < current.waves; ++i) {
-    auto wave =
-        std::make_unique<Wave>(FirstAccVgpr, FirstAccVgpr, SgprLimit);
+    auto wave = std::make_unique<Wave>(FirstAccVgpr, FirstAccVgpr, SgprLimit);
     wave->workgroup = &workgroup;
     wave->index = i;
     wave->exec = lanes == WaveSize ? ~uint64_t(0) : (uint64_t(1) << lanes) - 1;

@@ -167,6 +167,7 @@ public:
     std::vector<uint64_t> storeRead;  // by row, data of stores above 8 bytes
     std::array<uint64_t, NumScalarRegisters> valuWroteScalar;
     uint64_t valuWroteExec;
+    uint64_t setMode; // s_setreg
   } hazards;
 
 private:
