@@ -31,7 +31,7 @@ static void printTrace(const Wave &wave, const Instruction &inst,
   const Workgroup &workgroup = *wave.workgroup;
   const ExecutionContext &context = workgroup.context;
   llvm::raw_ostream &os = *context.options.trace;
-  os << llvm::formatv("[{0},{1},{2} wave {3}] +{4:x-4} exec={5:x16} {6}",
+  os << llvm::formatv("[{0},{1},{2} wave {3}] +{4:x4} exec={5:x16} {6}",
                       workgroup.id[0], workgroup.id[1], workgroup.id[2],
                       wave.index, inst.offset - context.kernelOffset, exec,
                       context.program.getText(context.program.indexOf(inst)));

@@ -238,6 +238,9 @@ void executeWrite(Wave &wave, const Instruction &inst) {
   if (!checkAddressDefined(wave, inst.src[0] - FirstVector))
     return;
   unsigned offsets[2], accesses = getOffsets(inst, offsets);
+  // Equal offsets: one write, of the first data.
+  if (accesses == 2 && offsets[0] == offsets[1])
+    accesses = 1;
   unsigned bytes = op.bytes, dwords = bytes < 4 ? 1 : bytes / 4;
   uint32_t used = bytes >= 4 ? ~0u : bytes == 2 ? 0xffff : 0xff;
   if (op.has(HighHalf))
