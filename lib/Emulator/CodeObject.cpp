@@ -8,10 +8,11 @@
 
 #include "KimiMlaGate/Emulator/CodeObject.h"
 
+#include "Metadata.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
-#include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/AMDGPUMetadata.h"
 #include "llvm/Support/AMDHSAKernelDescriptor.h"
@@ -135,105 +136,71 @@ struct FunctionSymbol {
 
 } // namespace
 
-static uint32_t getInteger(const llvm::msgpack::DocNode &node) {
-  if (node.getKind() == llvm::msgpack::Type::UInt)
-    return uint32_t(std::min<uint64_t>(node.getUInt(), UINT32_MAX));
-  if (node.getKind() == llvm::msgpack::Type::Int)
-    return uint32_t(std::clamp<int64_t>(node.getInt(), 0, UINT32_MAX));
-  return 0;
-}
-
 /// Fills in what the metadata says of the kernels.
 static llvm::Error readMetadata(llvm::StringRef blob,
                                 std::vector<Kernel> &kernels) {
-  llvm::msgpack::Document document;
-  if (!document.readFromBlob(blob, /*Multi=*/false))
-    return malformed("its metadata note is not valid msgpack");
-  llvm::msgpack::DocNode &root = document.getRoot();
-  if (!root.isMap())
-    return malformed("its metadata note is not a map");
-  auto find = [](llvm::msgpack::MapDocNode &map,
-                 llvm::StringRef key) -> llvm::msgpack::DocNode * {
-    auto it = map.find(key);
-    return it == map.end() ? nullptr : &it->second;
-  };
-  llvm::msgpack::DocNode *list = find(root.getMap(), "amdhsa.kernels");
-  if (!list || !list->isArray())
+  llvm::Expected<MetadataNode> root = MetadataNode::read(blob);
+  if (!root)
+    return malformed("its metadata note is not valid msgpack: " +
+                     llvm::toString(root.takeError()));
+  const MetadataNode *list = root->find("amdhsa.kernels");
+  if (!list || list->kind != MetadataNode::Array)
     return malformed("its metadata has no amdhsa.kernels list");
-  for (llvm::msgpack::DocNode &entry : list->getArray()) {
-    if (!entry.isMap())
-      return malformed("a kernel's metadata is not a map");
-    llvm::msgpack::MapDocNode &map = entry.getMap();
-    llvm::msgpack::DocNode *symbol = find(map, ".symbol");
-    if (!symbol || !symbol->isString())
+  for (const MetadataNode &entry : list->elements) {
+    const MetadataNode *symbol = entry.find(".symbol");
+    if (!symbol || symbol->kind != MetadataNode::String)
       return malformed("a kernel's metadata has no .symbol");
-    llvm::StringRef name = symbol->getString();
+    llvm::StringRef name = symbol->string;
     name.consume_back(".kd");
     auto kernel = llvm::find_if(
         kernels, [&](const Kernel &kernel) { return kernel.name == name; });
     if (kernel == kernels.end())
-      return malformed(("its metadata names the kernel '" + name +
-                        "', which has no descriptor")
-                           .str());
-    auto integer = [&](llvm::StringRef key) -> uint32_t {
-      llvm::msgpack::DocNode *node = find(map, key);
-      return node ? getInteger(*node) : 0;
+      return malformed("its metadata names the kernel '" + name.str() +
+                       "', which has no descriptor");
+    auto fail = [&](const std::string &message) {
+      return malformed("kernel '" + name.str() + "': " + message);
     };
-    kernel->vgprCount = integer(".vgpr_count");
-    kernel->accVgprCount = integer(".agpr_count");
-    kernel->sgprCount = integer(".sgpr_count");
-    kernel->maxWorkgroupSize = integer(".max_flat_workgroup_size");
-    if (uint32_t size = integer(".kernarg_segment_size");
+    kernel->vgprCount = entry.getInteger(".vgpr_count");
+    kernel->accVgprCount = entry.getInteger(".agpr_count");
+    kernel->sgprCount = entry.getInteger(".sgpr_count");
+    kernel->maxWorkgroupSize = entry.getInteger(".max_flat_workgroup_size");
+    if (uint32_t size = entry.getInteger(".kernarg_segment_size");
         size != kernel->kernargSize)
-      return malformed(llvm::formatv(
-          "kernel '{0}': the metadata says {1} bytes of arguments, the "
-          "descriptor {2}",
-          name, size, kernel->kernargSize));
-    if (uint32_t wave = integer(".wavefront_size"); wave != WaveSize)
-      return malformed(llvm::formatv("kernel '{0}': its wave size is {1}, not "
-                                     "64",
-                                     name, wave));
-    if (llvm::msgpack::DocNode *required = find(map, ".reqd_workgroup_size")) {
-      if (!required->isArray() || required->getArray().size() != 3)
-        return malformed(
-            ("kernel '" + name + "': .reqd_workgroup_size is not three numbers")
-                .str());
+      return fail(llvm::formatv("the metadata says {0} bytes of arguments, the "
+                                "descriptor {1}",
+                                size, kernel->kernargSize));
+    if (uint32_t wave = entry.getInteger(".wavefront_size"); wave != WaveSize)
+      return fail(llvm::formatv("its wave size is {0}, not 64", wave));
+    if (const MetadataNode *required = entry.find(".reqd_workgroup_size")) {
+      if (required->kind != MetadataNode::Array ||
+          required->elements.size() != 3)
+        return fail(".reqd_workgroup_size is not three numbers");
       for (unsigned i = 0; i < 3; ++i)
-        kernel->requiredWorkgroupSize[i] = getInteger(required->getArray()[i]);
+        kernel->requiredWorkgroupSize[i] = required->elements[i].integer;
     }
-    llvm::msgpack::DocNode *arguments = find(map, ".args");
+    const MetadataNode *arguments = entry.find(".args");
     if (!arguments)
       continue;
-    if (!arguments->isArray())
-      return malformed(("kernel '" + name + "': .args is not a list").str());
-    for (llvm::msgpack::DocNode &node : arguments->getArray()) {
-      if (!node.isMap())
-        return malformed(
-            ("kernel '" + name + "': an argument is not a map").str());
-      KernelArgument argument;
-      llvm::msgpack::MapDocNode &fields = node.getMap();
-      if (llvm::msgpack::DocNode *offset = find(fields, ".offset"))
-        argument.offset = getInteger(*offset);
-      if (llvm::msgpack::DocNode *size = find(fields, ".size"))
-        argument.size = getInteger(*size);
-      if (llvm::msgpack::DocNode *kind = find(fields, ".value_kind");
-          kind && kind->isString())
-        argument.valueKind = kind->getString().str();
-      if (uint64_t(argument.offset) + argument.size > kernel->kernargSize)
-        return malformed(llvm::formatv(
-            "kernel '{0}': an argument lies at bytes {1} to {2} of a {3}-byte "
-            "argument segment",
-            name, argument.offset, uint64_t(argument.offset) + argument.size,
-            kernel->kernargSize));
-      kernel->arguments.push_back(std::move(argument));
-    }
+    if (arguments->kind != MetadataNode::Array)
+      return fail(".args is not a list");
     // Hidden arguments may be listed anywhere; explicit ones come first here.
-    std::vector<KernelArgument> sorted;
-    for (bool hidden : {false, true})
-      for (const KernelArgument &argument : kernel->arguments)
-        if (argument.isHidden() == hidden)
-          sorted.push_back(argument);
-    kernel->arguments = std::move(sorted);
+    std::vector<KernelArgument> hidden;
+    for (const MetadataNode &node : arguments->elements) {
+      KernelArgument argument;
+      argument.offset = node.getInteger(".offset");
+      argument.size = node.getInteger(".size");
+      if (const MetadataNode *kind = node.find(".value_kind"))
+        argument.valueKind = kind->string;
+      uint64_t end = uint64_t(argument.offset) + argument.size;
+      if (end > kernel->kernargSize)
+        return fail(llvm::formatv("an argument lies at bytes {0} to {1} of a "
+                                  "{2}-byte argument segment",
+                                  argument.offset, end, kernel->kernargSize));
+      (argument.isHidden() ? hidden : kernel->arguments)
+          .push_back(std::move(argument));
+    }
+    for (KernelArgument &argument : hidden)
+      kernel->arguments.push_back(std::move(argument));
   }
   return llvm::Error::success();
 }
