@@ -22,7 +22,6 @@ using namespace kimi::emulator;
 
 struct kimi_emulator {
   Memory memory;
-  unsigned codeObjects = 0;
 };
 
 struct kimi_emulator_code_object {
@@ -106,14 +105,10 @@ kimi_emulator_load(kimi_emulator *emulator, const void *image, size_t size) {
     fail(object.takeError());
     return nullptr;
   }
-  ++emulator->codeObjects;
   return new kimi_emulator_code_object{emulator, std::move(*object)};
 }
 
 KIMI_EXPORT void kimi_emulator_unload(kimi_emulator_code_object *code_object) {
-  if (!code_object)
-    return;
-  --code_object->emulator->codeObjects;
   delete code_object;
 }
 

@@ -178,6 +178,7 @@ static llvm::Error readMetadata(llvm::StringRef blob,
       for (unsigned i = 0; i < 3; ++i)
         kernel->requiredWorkgroupSize[i] = required->elements[i].integer;
     }
+    kernel->arguments.clear();
     const MetadataNode *arguments = entry.find(".args");
     if (!arguments)
       continue;

@@ -115,6 +115,17 @@ template <typename Fn> void evaluate(VectorContext &c, Fn fn) {
   }
 }
 
+void evaluateSine(VectorContext &c, bool cosine) {
+  for (unsigned lane = 0; lane < WaveSize; ++lane)
+    if ((c.exec >> lane & 1) && std::fabs(c.get<float>(0, lane)) > 256 &&
+        std::isfinite(c.get<float>(0, lane)))
+      return c.wave.fail(lane, "the argument is outside the instruction's "
+                               "domain, -256 to 256 turns");
+  evaluate(c, [=](float x, Transcendental mode) {
+    return sineResult(x, cosine, mode);
+  });
+}
+
 double rcp64(double x, Transcendental mode) {
   if (x == 0 || std::isinf(x))
     return 1.0 / x;
@@ -146,18 +157,8 @@ std::vector<Operation> kimi::emulator::getTranscendentalOperations() {
       op("v_rcp_iflag_f32", [](VectorContext &c) { evaluate(c, rcpResult); }),
       op("v_rsq_f32", [](VectorContext &c) { evaluate(c, rsqResult); }),
       op("v_sqrt_f32", [](VectorContext &c) { evaluate(c, sqrtResult); }),
-      op("v_sin_f32",
-         [](VectorContext &c) {
-           evaluate(c, [](float x, Transcendental mode) {
-             return sineResult(x, false, mode);
-           });
-         }),
-      op("v_cos_f32",
-         [](VectorContext &c) {
-           evaluate(c, [](float x, Transcendental mode) {
-             return sineResult(x, true, mode);
-           });
-         }),
+      op("v_sin_f32", [](VectorContext &c) { evaluateSine(c, false); }),
+      op("v_cos_f32", [](VectorContext &c) { evaluateSine(c, true); }),
       rcp64Op,
   };
 }

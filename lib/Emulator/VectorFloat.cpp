@@ -342,6 +342,15 @@ std::vector<Operation> kimi::emulator::getVectorFloatOperations() {
             c.map2<float>([](float a, float b) { return a * b; });
           },
           Arithmetic),
+      // Zero times anything is +0.
+      op(
+          "v_mul_legacy_f32", F32, {F32, F32},
+          [](VectorContext &c) {
+            c.map2<float>([](float a, float b) {
+              return a == 0 || b == 0 ? 0.0f : a * b;
+            });
+          },
+          Arithmetic),
       op("v_fma_f32", F32, {F32, F32, F32}, fma, Arithmetic),
       op("v_fmac_f32", F32, {F32, F32, F32}, fma, Arithmetic | ReadsDst),
       op("v_fmamk_f32", F32, {F32, F32, F32}, fma, Arithmetic | Fmamk),
