@@ -84,6 +84,8 @@ enum OperationFlags : uint32_t {
   IsNop = 1 << 28, // s_nop: its operand counts wait states
   /// Undefined sources: only the one that SCC selects counts.
   ShadowSelect = 1 << 29,
+  /// A 16-bit result leaves the other half of the register as it is.
+  KeepsOtherHalf = 1 << 30,
 };
 
 class VectorContext;

@@ -181,9 +181,11 @@ template <typename F> void divScale(VectorContext &c) {
     } else if (T::isDenormal(b1)) {
       result = loadExponent(s0, T::Scale);
     } else if (isDenormal(F(1) / s1) && isDenormal(s2 / s1)) {
+      // The documents scale the denominator up here, to infinity, which could
+      // not give the correctly rounded quotients that LLVM expects.
       flag = true;
       if (s0 == s1)
-        result = loadExponent(s0, T::Scale);
+        result = loadExponent(s0, -T::Scale);
     } else if (isDenormal(F(1) / s1)) {
       result = loadExponent(s0, -T::Scale);
     } else if (isDenormal(s2 / s1)) {
