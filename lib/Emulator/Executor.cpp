@@ -130,6 +130,9 @@ void Workgroup::step(Wave &wave) {
     recordHazards(wave, inst);
   if (context.options.trace)
     printTrace(wave, inst, exec);
+  if (wave.next == wave.pc + 1 && context.program[wave.next].startsFunction &&
+      wave.state == Wave::State::Running)
+    return wave.fail("execution runs past the end of the function");
   wave.pc = wave.next;
 }
 

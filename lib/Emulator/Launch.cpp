@@ -55,6 +55,15 @@ public:
     put(offset, static_cast<const void *>(&value),
         std::min<uint32_t>(bytes, sizeof(T)));
   }
+  /// The bytes, as a mask, of the dword at `offset` that hold no value.
+  uint32_t undefinedBits(uint32_t offset) const {
+    uint32_t bits = ~0u;
+    for (auto [begin, bytes] : written)
+      for (unsigned i = 0; i < 4; ++i)
+        if (offset + i >= begin && offset + i < begin + bytes)
+          bits &= ~(0xffu << 8 * i);
+    return bits;
+  }
   /// Maps the segment; only what was put holds values.
   llvm::Error map(Memory &memory) {
     if (llvm::Error error = memory.map(
@@ -216,6 +225,8 @@ static llvm::Error initialize(Wave &wave, const Kernel &kernel,
     return llvm::createStringError("kernel '" + kernel.name + "': " + what +
                                    " is not modelled");
   };
+  if (kernel.rsrc1 & hsa::COMPUTE_PGM_RSRC1_GFX9_PLUS_FP16_OVFL)
+    return unsupported("the f16 overflow mode");
   // User SGPRs, in this order.
   if (has(hsa::KERNEL_CODE_PROPERTY_ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER))
     return unsupported("the private segment buffer");
@@ -242,6 +253,7 @@ static llvm::Error initialize(Wave &wave, const Kernel &kernel,
           "kernel '" + kernel.name +
           "': it preloads arguments beyond the argument segment");
     put(llvm::support::endian::read32le(kernarg.begin + offset));
+    wave.scalarUndefined[sgpr - 1] = kernarg.undefinedBits(offset);
   }
   unsigned userSgprs = AMDHSA_BITS_GET(
       kernel.rsrc2, hsa::COMPUTE_PGM_RSRC2_GFX6_GFX120_USER_SGPR_COUNT);

@@ -565,20 +565,23 @@ static bool usesSdwaInsert(const Instruction &inst) {
   return inst.sdwa && inst.sdwa->dstSel != 6;
 }
 
-/// 16-bit results clear the other half of the register, except that op_sel can
-/// place them in the high half, which keeps the low one (ISA document, VOP3
-/// "OPSEL").
-static bool usesHighHalf(const VectorContext &context) {
+/// Whether one half of the register stays. 16-bit results clear the high half,
+/// except for instructions with op_sel for their destination, which choose a
+/// half and keep the other (ISA document, "OPSEL"; LLVM's
+/// zeroesHigh16BitsOfDest).
+static bool keepsHalf(const VectorContext &context) {
   return (context.op.dst == Type::F16 || context.op.dst == Type::B16) &&
-         (context.inst.opSel & 8);
+         ((context.inst.opSel & 8) || context.op.has(KeepsOtherHalf));
 }
 
 static uint32_t place(const VectorContext &context, uint32_t result,
                       uint32_t old) {
   if (usesSdwaInsert(context.inst))
     return insertSdwa(result, old, *context.inst.sdwa);
-  if (usesHighHalf(context))
-    return (old & 0xffff) | result << 16;
+  if (keepsHalf(context)) {
+    bool high = (context.inst.opSel & 8) || context.op.has(HighHalf);
+    return high ? (old & 0xffff) | result << 16 : (old & 0xffff0000) | result;
+  }
   return result;
 }
 
@@ -596,8 +599,7 @@ static bool anyUndefined(const VectorContext &context) {
       any |= readScalar(context.wave, inst, code, context.op.src[i]).undefined;
   }
   // What stays of the old value.
-  if (usesHighHalf(context) ||
-      (usesSdwaInsert(inst) && inst.sdwa->dstUnused == 2))
+  if (keepsHalf(context) || (usesSdwaInsert(inst) && inst.sdwa->dstUnused == 2))
     any |= context.wave.undefinedLanes(inst.dst) & context.exec;
   return any;
 }
@@ -682,7 +684,7 @@ static void writeResult(VectorContext &context, uint64_t mask,
   Wave &wave = context.wave;
   unsigned reg = context.inst.dst;
   unsigned dwords = dwordsOf(context.op.dst);
-  bool inserts = usesSdwaInsert(context.inst) || usesHighHalf(context);
+  bool inserts = usesSdwaInsert(context.inst) || keepsHalf(context);
   for (unsigned d = 0; d < dwords; ++d) {
     uint32_t *lanes = wave.lanes(reg + d);
     if (undefinedSources) {

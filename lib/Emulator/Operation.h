@@ -82,6 +82,10 @@ enum OperationFlags : uint32_t {
   /// VectorContext::rounding for f16.
   DirectedRounding = 1 << 27,
   IsNop = 1 << 28, // s_nop: its operand counts wait states
+  /// Undefined sources: only the one that SCC selects counts.
+  ShadowSelect = 1 << 29,
+  /// A 16-bit result leaves the other half of the register as it is.
+  KeepsOtherHalf = 1 << 30,
 };
 
 class VectorContext;

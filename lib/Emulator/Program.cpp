@@ -509,6 +509,8 @@ llvm::Expected<Program> Program::decode(llvm::ArrayRef<uint8_t> text,
                                 program.sdwaControls)
                      .decode();
     }
+    inst.startsFunction =
+        offset != 0 && std::binary_search(sorted.begin(), sorted.end(), offset);
     program.atWord[offset / 4] = program.instructions.size();
     program.instructions.push_back(inst);
     program.texts.push_back(std::move(mnemonicText));

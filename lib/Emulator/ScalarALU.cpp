@@ -31,7 +31,9 @@ static void executeScalar(Wave &wave, const Instruction &inst) {
   for (unsigned i = 0; i < op.sources; ++i) {
     ScalarValue value = readScalar(wave, inst, inst.src[i], op.src[i]);
     context.source[i] = value.value;
-    undefined |= value.undefined;
+    // The second source is selected when SCC is clear.
+    if (!op.has(ShadowSelect) || i == (wave.scc ? 0u : 1u))
+      undefined |= value.undefined;
   }
   if (op.has(ReadsScc) && wave.sccUndefined)
     undefined = ~uint64_t(0);
@@ -153,11 +155,11 @@ std::vector<Operation> kimi::emulator::getScalarOperations() {
       scalarOp(
           "s_cmov_b32", B32, {B32, B32},
           [](ScalarContext &c) { c.result = c.source[c.scc ? 0 : 1]; },
-          ReadsScc | ReadsDst),
+          ReadsScc | ReadsDst | ShadowSelect),
       scalarOp(
           "s_cmov_b64", B64, {B64, B64},
           [](ScalarContext &c) { c.result = c.source[c.scc ? 0 : 1]; },
-          ReadsScc | ReadsDst),
+          ReadsScc | ReadsDst | ShadowSelect),
       scalarOp(
           "s_cmovk_i32", B32, {B32},
           [](ScalarContext &c) {
@@ -165,9 +167,9 @@ std::vector<Operation> kimi::emulator::getScalarOperations() {
           },
           ReadsScc | ReadsDst),
       KIMI_S2("s_cselect_b32", B32, uint32_t, c.result = c.scc ? a : b;
-              , ReadsScc),
+              , ReadsScc | ShadowSelect),
       KIMI_S2("s_cselect_b64", B64, uint64_t, c.result = c.scc ? a : b;
-              , ReadsScc),
+              , ReadsScc | ShadowSelect),
       // Bitwise.
       KIMI_BITWISE("s_and", a &b),
       KIMI_BITWISE("s_or", a | b),

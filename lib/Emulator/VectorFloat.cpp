@@ -181,9 +181,11 @@ template <typename F> void divScale(VectorContext &c) {
     } else if (T::isDenormal(b1)) {
       result = loadExponent(s0, T::Scale);
     } else if (isDenormal(F(1) / s1) && isDenormal(s2 / s1)) {
+      // The documents scale the denominator up here, to infinity, which could
+      // not give the correctly rounded quotients that LLVM expects.
       flag = true;
       if (s0 == s1)
-        result = loadExponent(s0, T::Scale);
+        result = loadExponent(s0, -T::Scale);
     } else if (isDenormal(F(1) / s1)) {
       result = loadExponent(s0, -T::Scale);
     } else if (isDenormal(s2 / s1)) {
@@ -201,13 +203,20 @@ template <typename F> void divScale(VectorContext &c) {
   }
 }
 
-/// (a * b + c) * 2^n, rounded once for f32: a denormal quotient could otherwise
-/// be rounded twice, and a division of this form is correctly rounded.
+// A format whose products of two doubles are exact.
+#if defined(__SIZEOF_FLOAT128__)
+using Quad = __float128;
+#else
+using Quad = long double;
+#endif
+
+/// (a * b + c) * 2^n, rounded once: a denormal quotient would otherwise be
+/// rounded twice, and a division of this form is correctly rounded.
 float scaledFma(float a, float b, float c, int n) {
   return float(loadExponent(addToOdd(double(a) * double(b), double(c)), n));
 }
 double scaledFma(double a, double b, double c, int n) {
-  return loadExponent(std::fma(a, b, c), n);
+  return double((Quad(a) * Quad(b) + Quad(c)) * Quad(loadExponent(1.0, n)));
 }
 
 /// The scale is undone in the direction that the quotient's estimate (source

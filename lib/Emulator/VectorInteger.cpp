@@ -227,6 +227,11 @@ template <bool Signed> void madWide(VectorContext &c) {
 int32_t signed24(uint32_t x) { return int32_t(x << 8) >> 8; }
 uint32_t unsigned24(uint32_t x) { return x & 0xffffff; }
 
+/// The truth table of v_bitop3 lies where the modifiers would be.
+unsigned truthTable(const Instruction &inst) {
+  return (inst.neg & 7) | (inst.abs & 7) << 3 | (inst.omod & 3) << 6;
+}
+
 /// Bit 7 of the table is the result where all three sources have a one, bit 0
 /// where all have a zero; source 0 is the most significant index bit.
 template <typename T> T bitop3(T a, T b, T c, unsigned table) {
@@ -289,210 +294,247 @@ std::vector<Operation> kimi::emulator::getVectorIntegerOperations() {
     c.map1<uint64_t>([](uint64_t a) { return a; });
   };
   auto nop = [](VectorContext &) {};
-  std::vector<Operation> table =
-      {
-          // Moves.
-          op("v_mov_b32", B32, {B32}, copy32, 0, shadowCopy),
-          op("v_mov_b64", B64, {B64}, copy64, 0, shadowCopy),
-          op("v_accvgpr_mov_b32", B32, {B32}, copy32, 0, shadowCopy),
-          op("v_accvgpr_read_b32", B32, {B32}, copy32, 0, shadowCopy),
-          op("v_accvgpr_write_b32", B32, {B32}, copy32, 0, shadowCopy),
-          // F32: VOP3 may negate what it selects.
-          op(
-              "v_cndmask_b32", B32, {F32, F32},
-              [](VectorContext &c) {
-                uint64_t mask = c.maskIn;
-                const void *a = c.source[0], *b = c.source[1];
-                c.write([=](unsigned lane) {
-                  return VectorContext::load<uint32_t>(mask >> lane & 1 ? b : a,
-                                                       lane);
-                });
-              },
-              ReadsMask, shadowCopy),
-          // Bitwise.
-          KIMI_OP1("v_not_b32", uint32_t, ~a, ShadowBitwise),
-          KIMI_OP2("v_and_b32", uint32_t, a &b, 0, shadowAnd),
-          KIMI_OP2("v_or_b32", uint32_t, a | b, 0, shadowOr),
-          KIMI_OP2("v_xor_b32", uint32_t, a ^ b, ShadowBitwise),
-          KIMI_OP2("v_xnor_b32", uint32_t, ~(a ^ b), ShadowBitwise),
-          KIMI_OP3("v_and_or_b32", uint32_t, (a & b) | c, 0, shadowAndOr),
-          KIMI_OP3("v_or3_b32", uint32_t, a | b | c, 0, shadowOr3),
-          KIMI_OP3("v_bfi_b32", uint32_t, (a & b) | (~a & c), 0, shadowBfi),
-          KIMI_OP2("v_bfm_b32", uint32_t, ((1u << (a & 31)) - 1) << (b & 31)),
-          op(
-              "v_bitop3_b32", B32, {B32, B32, B32},
-              [](VectorContext &context) {
-                const Instruction &inst = context.inst;
-                // The truth table lies where the modifiers would be.
-                unsigned table =
-                    (inst.neg & 7) | (inst.abs & 7) << 3 | (inst.omod & 3) << 6;
-                context.map3<uint32_t>([=](uint32_t a, uint32_t b, uint32_t c) {
-                  return bitop3(a, b, c, table);
-                });
-              },
-              ShadowBitwise),
-          // Shifts.
-          KIMI_OP2("v_lshlrev_b32", uint32_t, b << (a & 31), 0,
-                   shadowShift<uint32_t, true>),
-          KIMI_OP2("v_lshrrev_b32", uint32_t, b >> (a & 31), 0,
-                   shadowShift<uint32_t, false>),
-          KIMI_OP2("v_ashrrev_i32", int32_t, uint32_t(b >> (a & 31)), 0,
-                   shadowShift<int32_t, false>),
-          KIMI_OP3("v_lshl_or_b32", uint32_t, (a << (b & 31)) | c, 0,
-                   shadowLshlOr),
-          op(
-              "v_lshlrev_b64", B64, {B32, B64},
-              [](VectorContext &c) {
-                c.map2<uint32_t, uint64_t>(
-                    [](uint32_t a, uint64_t b) { return b << (a & 63); });
-              },
-              0, shadowShift<uint64_t, true>),
-          op(
-              "v_lshrrev_b64", B64, {B32, B64},
-              [](VectorContext &c) {
-                c.map2<uint32_t, uint64_t>(
-                    [](uint32_t a, uint64_t b) { return b >> (a & 63); });
-              },
-              0, shadowShift<uint64_t, false>),
-          op(
-              "v_ashrrev_i64", B64, {B32, B64},
-              [](VectorContext &c) {
-                c.map2<uint32_t, int64_t>(
-                    [](uint32_t a, int64_t b) { return b >> (a & 63); });
-              },
-              0, shadowShift<int64_t, false>),
-          KIMI_OP3("v_alignbit_b32", uint32_t,
-                   uint32_t((uint64_t(a) << 32 | b) >> (c & 31)), 0,
-                   shadowAlign<1>),
-          KIMI_OP3("v_alignbyte_b32", uint32_t,
-                   uint32_t((uint64_t(a) << 32 | b) >> 8 * (c & 3)), 0,
-                   shadowAlign<8>),
-          KIMI_OP3("v_bfe_u32", uint32_t, extractBits<false>(a, b, c), 0,
-                   shadowBfe<false>),
-          KIMI_OP3("v_bfe_i32", uint32_t, extractBits<true>(a, b, c), 0,
-                   shadowBfe<true>),
-          KIMI_OP3("v_perm_b32", uint32_t,
-                   permuteBytes(uint64_t(a) << 32 | b, c), 0, shadowPerm),
-          // Bit scans. No bit found gives -1.
-          KIMI_OP1("v_bfrev_b32", uint32_t, llvm::reverseBits(a)),
-          KIMI_OP1("v_ffbh_u32", uint32_t,
-                   a ? uint32_t(llvm::countl_zero(a)) : ~0u),
-          KIMI_OP1("v_ffbl_b32", uint32_t,
-                   a ? uint32_t(llvm::countr_zero(a)) : ~0u),
-          KIMI_OP1("v_ffbh_i32", uint32_t,
-                   a == 0 || a == ~0u
-                       ? ~0u
-                       : uint32_t(llvm::countl_zero(a >> 31 ? ~a : a))),
-          KIMI_OP2("v_bcnt_u32_b32", uint32_t, uint32_t(llvm::popcount(a)) + b),
-          op("v_mbcnt_lo_u32_b32", B32, {B32, B32},
-             [](VectorContext &c) {
-               for (unsigned lane = 0; lane < WaveSize; ++lane) {
-                 uint32_t below = lane >= 32 ? ~0u : (1u << lane) - 1;
-                 c.out32(lane) =
-                     llvm::popcount(c.get<uint32_t>(0, lane) & below) +
-                     c.get<uint32_t>(1, lane);
-               }
-             }),
-          op("v_mbcnt_hi_u32_b32", B32, {B32, B32},
-             [](VectorContext &c) {
-               for (unsigned lane = 0; lane < WaveSize; ++lane) {
-                 uint32_t below = lane < 32 ? 0 : (1u << (lane - 32)) - 1;
-                 c.out32(lane) =
-                     llvm::popcount(c.get<uint32_t>(0, lane) & below) +
-                     c.get<uint32_t>(1, lane);
-               }
-             }),
-          // Arithmetic.
-          op("v_add_u32", B32, {B32, B32}, addSubtract<uint32_t, false, false>,
-             IntegerClamp, shadowSum),
-          op("v_sub_u32", B32, {B32, B32}, addSubtract<uint32_t, true, false>,
-             IntegerClamp, shadowSum),
-          op("v_subrev_u32", B32, {B32, B32}, addSubtract<uint32_t, true, true>,
-             IntegerClamp, shadowSum),
-          op("v_add_i32", B32, {B32, B32}, addSubtract<int32_t, false, false>,
-             IntegerClamp, shadowSum),
-          op("v_sub_i32", B32, {B32, B32}, addSubtract<int32_t, true, false>,
-             IntegerClamp, shadowSum),
-          op("v_add_co_u32", B32, {B32, B32}, addCarry<false, false, false>,
-             WritesMask | IntegerClamp, shadowSum),
-          op("v_sub_co_u32", B32, {B32, B32}, addCarry<true, false, false>,
-             WritesMask | IntegerClamp, shadowSum),
-          op("v_subrev_co_u32", B32, {B32, B32}, addCarry<true, true, false>,
-             WritesMask | IntegerClamp, shadowSum),
-          op("v_addc_co_u32", B32, {B32, B32}, addCarry<false, false, true>,
-             WritesMask | ReadsMask | IntegerClamp, shadowSum),
-          op("v_subb_co_u32", B32, {B32, B32}, addCarry<true, false, true>,
-             WritesMask | ReadsMask | IntegerClamp, shadowSum),
-          op("v_subbrev_co_u32", B32, {B32, B32}, addCarry<true, true, true>,
-             WritesMask | ReadsMask | IntegerClamp, shadowSum),
-          KIMI_OP3("v_add3_u32", uint32_t, a + b + c, 0, shadowSum),
-          KIMI_OP3("v_lshl_add_u32", uint32_t, (a << (b & 31)) + c, 0,
-                   shadowLshlAdd),
-          KIMI_OP3("v_add_lshl_u32", uint32_t, (a + b) << (c & 31), 0,
-                   shadowAddLshl),
-          KIMI_OP3("v_xad_u32", uint32_t, (a ^ b) + c, 0, shadowSum),
-          op(
-              "v_lshl_add_u64", B64, {B64, B32, B64},
-              [](VectorContext &context) {
-                context.map3<uint64_t, uint32_t, uint64_t>(
-                    [](uint64_t a, uint32_t b, uint64_t c) {
-                      return (a << lshlAddAmount(b)) + c;
+  std::vector<Operation>
+      table =
+          {
+              // Moves.
+              op("v_mov_b32", B32, {B32}, copy32, 0, shadowCopy),
+              op("v_mov_b64", B64, {B64}, copy64, 0, shadowCopy),
+              op("v_accvgpr_mov_b32", B32, {B32}, copy32, 0, shadowCopy),
+              op("v_accvgpr_read_b32", B32, {B32}, copy32, 0, shadowCopy),
+              op("v_accvgpr_write_b32", B32, {B32}, copy32, 0, shadowCopy),
+              // F32: VOP3 may negate what it selects.
+              op(
+                  "v_cndmask_b32", B32, {F32, F32},
+                  [](VectorContext &c) {
+                    uint64_t mask = c.maskIn;
+                    const void *a = c.source[0], *b = c.source[1];
+                    c.write([=](unsigned lane) {
+                      return VectorContext::load<uint32_t>(
+                          mask >> lane & 1 ? b : a, lane);
                     });
-              },
-              0, shadowLshlAdd),
-          KIMI_OP2("v_mul_lo_u32", uint32_t, a *b, 0, shadowSum),
-          KIMI_OP2("v_mul_hi_u32", uint32_t, uint32_t(uint64_t(a) * b >> 32)),
-          KIMI_OP2("v_mul_hi_i32", int32_t, uint32_t(int64_t(a) * b >> 32)),
-          KIMI_OP2("v_mul_i32_i24", uint32_t,
-                   uint32_t(int64_t(signed24(a)) * signed24(b))),
-          KIMI_OP2("v_mul_u32_u24", uint32_t, unsigned24(a) * unsigned24(b)),
-          KIMI_OP2("v_mul_hi_i32_i24", uint32_t,
-                   uint32_t(int64_t(signed24(a)) * signed24(b) >> 32)),
-          KIMI_OP2("v_mul_hi_u32_u24", uint32_t,
-                   uint32_t(uint64_t(unsigned24(a)) * unsigned24(b) >> 32)),
-          KIMI_OP3("v_mad_i32_i24", uint32_t,
-                   uint32_t(int64_t(signed24(a)) * signed24(b)) + c, 0,
-                   shadowSum),
-          KIMI_OP3("v_mad_u32_u24", uint32_t, unsigned24(a) * unsigned24(b) + c,
-                   0, shadowSum),
-          op("v_mad_u64_u32", B64, {B32, B32, B64}, madWide<false>, WritesMask,
-             shadowSum),
-          op("v_mad_i64_i32", B64, {B32, B32, B64}, madWide<true>, WritesMask,
-             shadowSum),
-          KIMI_OP3("v_sad_u32", uint32_t, (a > b ? a - b : b - a) + c),
-          // Selection by order.
-          KIMI_OP2("v_min_i32", int32_t, uint32_t(std::min(a, b))),
-          KIMI_OP2("v_max_i32", int32_t, uint32_t(std::max(a, b))),
-          KIMI_OP2("v_min_u32", uint32_t, std::min(a, b)),
-          KIMI_OP2("v_max_u32", uint32_t, std::max(a, b)),
-          KIMI_OP3("v_min3_i32", int32_t, uint32_t(std::min({a, b, c}))),
-          KIMI_OP3("v_max3_i32", int32_t, uint32_t(std::max({a, b, c}))),
-          KIMI_OP3("v_min3_u32", uint32_t, std::min({a, b, c})),
-          KIMI_OP3("v_max3_u32", uint32_t, std::max({a, b, c})),
-          KIMI_OP3(
-              "v_med3_i32", int32_t,
-              uint32_t(std::max(std::min(a, b), std::min(std::max(a, b), c)))),
-          KIMI_OP3("v_med3_u32", uint32_t,
-                   std::max(std::min(a, b), std::min(std::max(a, b), c))),
-          // 16 bits.
-          op("v_add_u16", B16, {B16, B16}, addSubtract<uint16_t, false, false>,
-             IntegerClamp, shadowSum),
-          op("v_sub_u16", B16, {B16, B16}, addSubtract<uint16_t, true, false>,
-             IntegerClamp, shadowSum),
-          op("v_subrev_u16", B16, {B16, B16}, addSubtract<uint16_t, true, true>,
-             IntegerClamp, shadowSum),
-          KIMI_OP16("v_mul_lo_u16", uint16_t, uint32_t(a) * b, 0, shadowSum),
-          KIMI_OP16("v_lshlrev_b16", uint16_t, b << (a & 15), 0,
-                    shadowShift<uint16_t, true>),
-          KIMI_OP16("v_lshrrev_b16", uint16_t, b >> (a & 15), 0,
-                    shadowShift<uint16_t, false>),
-          KIMI_OP16("v_ashrrev_i16", int16_t, b >> (a & 15), 0,
-                    shadowShift<int16_t, false>),
-          KIMI_OP16("v_max_u16", uint16_t, std::max(a, b)),
-          KIMI_OP16("v_max_i16", int16_t, std::max(a, b)),
-          KIMI_OP16("v_min_u16", uint16_t, std::min(a, b)),
-          KIMI_OP16("v_min_i16", int16_t, std::min(a, b)),
-      };
+                  },
+                  ReadsMask, shadowCopy),
+              // Bitwise.
+              KIMI_OP1("v_not_b32", uint32_t, ~a, ShadowBitwise),
+              KIMI_OP2("v_and_b32", uint32_t, a &b, 0, shadowAnd),
+              KIMI_OP2("v_or_b32", uint32_t, a | b, 0, shadowOr),
+              KIMI_OP2("v_xor_b32", uint32_t, a ^ b, ShadowBitwise),
+              KIMI_OP2("v_xnor_b32", uint32_t, ~(a ^ b), ShadowBitwise),
+              KIMI_OP3("v_and_or_b32", uint32_t, (a & b) | c, 0, shadowAndOr),
+              KIMI_OP3("v_or3_b32", uint32_t, a | b | c, 0, shadowOr3),
+              KIMI_OP3("v_bfi_b32", uint32_t, (a & b) | (~a & c), 0, shadowBfi),
+              KIMI_OP2("v_bfm_b32", uint32_t,
+                       ((1u << (a & 31)) - 1) << (b & 31)),
+              op(
+                  "v_bitop3_b32", B32, {B32, B32, B32},
+                  [](VectorContext &context) {
+                    unsigned table = truthTable(context.inst);
+                    context.map3<uint32_t>(
+                        [=](uint32_t a, uint32_t b, uint32_t c) {
+                          return bitop3(a, b, c, table);
+                        });
+                  },
+                  ShadowBitwise),
+              // Shifts.
+              KIMI_OP2("v_lshlrev_b32", uint32_t, b << (a & 31), 0,
+                       shadowShift<uint32_t, true>),
+              KIMI_OP2("v_lshrrev_b32", uint32_t, b >> (a & 31), 0,
+                       shadowShift<uint32_t, false>),
+              KIMI_OP2("v_ashrrev_i32", int32_t, uint32_t(b >> (a & 31)), 0,
+                       shadowShift<int32_t, false>),
+              KIMI_OP3("v_lshl_or_b32", uint32_t, (a << (b & 31)) | c, 0,
+                       shadowLshlOr),
+              op(
+                  "v_lshlrev_b64", B64, {B32, B64},
+                  [](VectorContext &c) {
+                    c.map2<uint32_t, uint64_t>(
+                        [](uint32_t a, uint64_t b) { return b << (a & 63); });
+                  },
+                  0, shadowShift<uint64_t, true>),
+              op(
+                  "v_lshrrev_b64", B64, {B32, B64},
+                  [](VectorContext &c) {
+                    c.map2<uint32_t, uint64_t>(
+                        [](uint32_t a, uint64_t b) { return b >> (a & 63); });
+                  },
+                  0, shadowShift<uint64_t, false>),
+              op(
+                  "v_ashrrev_i64", B64, {B32, B64},
+                  [](VectorContext &c) {
+                    c.map2<uint32_t, int64_t>(
+                        [](uint32_t a, int64_t b) { return b >> (a & 63); });
+                  },
+                  0, shadowShift<int64_t, false>),
+              KIMI_OP3("v_alignbit_b32", uint32_t,
+                       uint32_t((uint64_t(a) << 32 | b) >> (c & 31)), 0,
+                       shadowAlign<1>),
+              KIMI_OP3("v_alignbyte_b32", uint32_t,
+                       uint32_t((uint64_t(a) << 32 | b) >> 8 * (c & 3)), 0,
+                       shadowAlign<8>),
+              KIMI_OP3("v_bfe_u32", uint32_t, extractBits<false>(a, b, c), 0,
+                       shadowBfe<false>),
+              KIMI_OP3("v_bfe_i32", uint32_t, extractBits<true>(a, b, c), 0,
+                       shadowBfe<true>),
+              KIMI_OP3("v_perm_b32", uint32_t,
+                       permuteBytes(uint64_t(a) << 32 | b, c), 0, shadowPerm),
+              // Bit scans. No bit found gives -1.
+              KIMI_OP1("v_bfrev_b32", uint32_t, llvm::reverseBits(a)),
+              KIMI_OP1("v_ffbh_u32", uint32_t,
+                       a ? uint32_t(llvm::countl_zero(a)) : ~0u),
+              KIMI_OP1("v_ffbl_b32", uint32_t,
+                       a ? uint32_t(llvm::countr_zero(a)) : ~0u),
+              KIMI_OP1("v_ffbh_i32", uint32_t,
+                       a == 0 || a == ~0u
+                           ? ~0u
+                           : uint32_t(llvm::countl_zero(a >> 31 ? ~a : a))),
+              KIMI_OP2("v_bcnt_u32_b32", uint32_t,
+                       uint32_t(llvm::popcount(a)) + b),
+              op("v_mbcnt_lo_u32_b32", B32, {B32, B32},
+                 [](VectorContext &c) {
+                   for (unsigned lane = 0; lane < WaveSize; ++lane) {
+                     uint32_t below = lane >= 32 ? ~0u : (1u << lane) - 1;
+                     c.out32(lane) =
+                         llvm::popcount(c.get<uint32_t>(0, lane) & below) +
+                         c.get<uint32_t>(1, lane);
+                   }
+                 }),
+              op("v_mbcnt_hi_u32_b32", B32, {B32, B32},
+                 [](VectorContext &c) {
+                   for (unsigned lane = 0; lane < WaveSize; ++lane) {
+                     uint32_t below = lane < 32 ? 0 : (1u << (lane - 32)) - 1;
+                     c.out32(lane) =
+                         llvm::popcount(c.get<uint32_t>(0, lane) & below) +
+                         c.get<uint32_t>(1, lane);
+                   }
+                 }),
+              // Arithmetic.
+              op("v_add_u32", B32, {B32, B32},
+                 addSubtract<uint32_t, false, false>, IntegerClamp, shadowSum),
+              op("v_sub_u32", B32, {B32, B32},
+                 addSubtract<uint32_t, true, false>, IntegerClamp, shadowSum),
+              op("v_subrev_u32", B32, {B32, B32},
+                 addSubtract<uint32_t, true, true>, IntegerClamp, shadowSum),
+              op("v_add_i32", B32, {B32, B32},
+                 addSubtract<int32_t, false, false>, IntegerClamp, shadowSum),
+              op("v_sub_i32", B32, {B32, B32},
+                 addSubtract<int32_t, true, false>, IntegerClamp, shadowSum),
+              op("v_add_co_u32", B32, {B32, B32}, addCarry<false, false, false>,
+                 WritesMask | IntegerClamp, shadowSum),
+              op("v_sub_co_u32", B32, {B32, B32}, addCarry<true, false, false>,
+                 WritesMask | IntegerClamp, shadowSum),
+              op("v_subrev_co_u32", B32, {B32, B32},
+                 addCarry<true, true, false>, WritesMask | IntegerClamp,
+                 shadowSum),
+              op("v_addc_co_u32", B32, {B32, B32}, addCarry<false, false, true>,
+                 WritesMask | ReadsMask | IntegerClamp, shadowSum),
+              op("v_subb_co_u32", B32, {B32, B32}, addCarry<true, false, true>,
+                 WritesMask | ReadsMask | IntegerClamp, shadowSum),
+              op("v_subbrev_co_u32", B32, {B32, B32},
+                 addCarry<true, true, true>,
+                 WritesMask | ReadsMask | IntegerClamp, shadowSum),
+              KIMI_OP3("v_add3_u32", uint32_t, a + b + c, 0, shadowSum),
+              KIMI_OP3("v_lshl_add_u32", uint32_t, (a << (b & 31)) + c, 0,
+                       shadowLshlAdd),
+              KIMI_OP3("v_add_lshl_u32", uint32_t, (a + b) << (c & 31), 0,
+                       shadowAddLshl),
+              KIMI_OP3("v_xad_u32", uint32_t, (a ^ b) + c, 0, shadowSum),
+              op(
+                  "v_lshl_add_u64", B64, {B64, B32, B64},
+                  [](VectorContext &context) {
+                    context.map3<uint64_t, uint32_t, uint64_t>(
+                        [](uint64_t a, uint32_t b, uint64_t c) {
+                          return (a << lshlAddAmount(b)) + c;
+                        });
+                  },
+                  0, shadowLshlAdd),
+              KIMI_OP2("v_mul_lo_u32", uint32_t, a *b, 0, shadowSum),
+              KIMI_OP2("v_mul_hi_u32", uint32_t,
+                       uint32_t(uint64_t(a) * b >> 32)),
+              KIMI_OP2("v_mul_hi_i32", int32_t, uint32_t(int64_t(a) * b >> 32)),
+              KIMI_OP2("v_mul_i32_i24", uint32_t,
+                       uint32_t(int64_t(signed24(a)) * signed24(b))),
+              KIMI_OP2("v_mul_u32_u24", uint32_t,
+                       unsigned24(a) * unsigned24(b)),
+              KIMI_OP2("v_mul_hi_i32_i24", uint32_t,
+                       uint32_t(int64_t(signed24(a)) * signed24(b) >> 32)),
+              KIMI_OP2("v_mul_hi_u32_u24", uint32_t,
+                       uint32_t(uint64_t(unsigned24(a)) * unsigned24(b) >> 32)),
+              KIMI_OP3("v_mad_i32_i24", uint32_t,
+                       uint32_t(int64_t(signed24(a)) * signed24(b)) + c, 0,
+                       shadowSum),
+              KIMI_OP3("v_mad_u32_u24", uint32_t,
+                       unsigned24(a) * unsigned24(b) + c, 0, shadowSum),
+              op("v_mad_u64_u32", B64, {B32, B32, B64}, madWide<false>,
+                 WritesMask, shadowSum),
+              op("v_mad_i64_i32", B64, {B32, B32, B64}, madWide<true>,
+                 WritesMask, shadowSum),
+              KIMI_OP3("v_sad_u32", uint32_t, (a > b ? a - b : b - a) + c),
+              // Selection by order.
+              KIMI_OP2("v_min_i32", int32_t, uint32_t(std::min(a, b))),
+              KIMI_OP2("v_max_i32", int32_t, uint32_t(std::max(a, b))),
+              KIMI_OP2("v_min_u32", uint32_t, std::min(a, b)),
+              KIMI_OP2("v_max_u32", uint32_t, std::max(a, b)),
+              KIMI_OP3("v_min3_i32", int32_t, uint32_t(std::min({a, b, c}))),
+              KIMI_OP3("v_max3_i32", int32_t, uint32_t(std::max({a, b, c}))),
+              KIMI_OP3("v_min3_u32", uint32_t, std::min({a, b, c})),
+              KIMI_OP3("v_max3_u32", uint32_t, std::max({a, b, c})),
+              KIMI_OP3(
+                  "v_med3_i32", int32_t,
+                  uint32_t(
+                      std::
+                          max(std::min(a, b), std::min(std::max(a, b), c)))),
+              KIMI_OP3("v_med3_u32", uint32_t,
+                       std::max(std::min(a, b), std::min(std::max(a, b), c))),
+              // 16 bits in a chosen half.
+              op(
+                  "v_bitop3_b16", B16, {B16, B16, B16},
+                  [](VectorContext &context) {
+                    unsigned table = truthTable(context.inst);
+                    context.map3<uint32_t>(
+                        [=](uint32_t a, uint32_t b, uint32_t c) {
+                          return bitop3(a, b, c, table) & 0xffff;
+                        });
+                  },
+                  ShadowBitwise | KeepsOtherHalf),
+              op(
+                  "v_mad_u16", B16, {B16, B16, B16},
+                  [](VectorContext &context) {
+                    context.map3<uint32_t>(
+                        [](uint32_t a, uint32_t b, uint32_t c) {
+                          return (a * b + c) & 0xffff;
+                        });
+                  },
+                  KeepsOtherHalf, shadowSum),
+              op(
+                  "v_mad_i16", B16, {B16, B16, B16},
+                  [](VectorContext &context) {
+                    context.map3<uint32_t>(
+                        [](uint32_t a, uint32_t b, uint32_t c) {
+                          return (a * b + c) & 0xffff;
+                        });
+                  },
+                  KeepsOtherHalf, shadowSum),
+              // 16 bits.
+              op("v_add_u16", B16, {B16, B16},
+                 addSubtract<uint16_t, false, false>, IntegerClamp, shadowSum),
+              op("v_sub_u16", B16, {B16, B16},
+                 addSubtract<uint16_t, true, false>, IntegerClamp, shadowSum),
+              op("v_subrev_u16", B16, {B16, B16},
+                 addSubtract<uint16_t, true, true>, IntegerClamp, shadowSum),
+              KIMI_OP16("v_mul_lo_u16", uint16_t, uint32_t(a) * b, 0,
+                        shadowSum),
+              KIMI_OP16("v_lshlrev_b16", uint16_t, b << (a & 15), 0,
+                        shadowShift<uint16_t, true>),
+              KIMI_OP16("v_lshrrev_b16", uint16_t, b >> (a & 15), 0,
+                        shadowShift<uint16_t, false>),
+              KIMI_OP16("v_ashrrev_i16", int16_t, b >> (a & 15), 0,
+                        shadowShift<int16_t, false>),
+              KIMI_OP16("v_max_u16", uint16_t, std::max(a, b)),
+              KIMI_OP16("v_max_i16", int16_t, std::max(a, b)),
+              KIMI_OP16("v_min_u16", uint16_t, std::min(a, b)),
+              KIMI_OP16("v_min_i16", int16_t, std::min(a, b)),
+          };
 #undef KIMI_OP1
 #undef KIMI_OP2
 #undef KIMI_OP3

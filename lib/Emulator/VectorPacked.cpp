@@ -59,6 +59,43 @@ uint16_t chooseNaN(uint16_t result, uint32_t a, uint32_t b, uint32_t d) {
   return QuietNaN16;
 }
 
+/// One source of the mixed-precision instructions: f32, or where op_sel_hi has
+/// its bit the half that op_sel names. What is neg_hi elsewhere is abs.
+float mixedSource(const VectorContext &c, unsigned index, unsigned lane) {
+  const Instruction &inst = c.inst;
+  uint32_t bits = c.get<uint32_t>(index, lane);
+  if (inst.opSelHi >> index & 1)
+    bits = bitCast<uint32_t>(
+        halfToFloat(bits >> (inst.opSel >> index & 1 ? 16 : 0) & 0xffff));
+  if (inst.abs >> index & 1)
+    bits &= 0x7fffffff;
+  if (inst.neg >> index & 1)
+    bits ^= 0x80000000;
+  return bitCast<float>(bits);
+}
+
+/// fma in f32, with the first NaN of the sources, made quiet. `half` rounds the
+/// f32 result again, to f16.
+void mixedFma(VectorContext &c, bool half) {
+  const Wave &wave = c.wave;
+  if (wave.denorm32() != 3 || wave.denorm64() != 3)
+    return c.wave.fail("flushing denormals is not modelled for this "
+                       "instruction");
+  for (unsigned lane = 0; lane < WaveSize; ++lane) {
+    float s[3];
+    for (unsigned i = 0; i < 3; ++i)
+      s[i] = mixedSource(c, i, lane);
+    uint32_t result = bitCast<uint32_t>(std::fma(s[0], s[1], s[2]));
+    if (isNaN32(result)) {
+      result = QuietNaN32;
+      for (unsigned i = 3; i-- > 0;)
+        if (s[i] != s[i])
+          result = bitCast<uint32_t>(s[i]) | QuietBit32;
+    }
+    c.out32(lane) = half ? doubleToHalf(bitCast<float>(result)) : result;
+  }
+}
+
 template <typename Fn> void packedFloats(VectorContext &c, Fn fn) {
   for (unsigned lane = 0; lane < WaveSize; ++lane) {
     uint64_t result = 0;
@@ -140,6 +177,21 @@ std::vector<Operation> kimi::emulator::getVectorPackedOperations() {
       KIMI_PKF32("v_pk_fma_f32", 3, std::fma(a, b, c)),
       KIMI_PKF32("v_pk_mul_f32", 2, a * b),
       KIMI_PKF32("v_pk_add_f32", 2, a + b),
+      // Sources as they are: op_sel_hi decides what they mean.
+      vectorOp(
+          "v_fma_mix_f32", InstructionClass::VectorFloat, Type::F32,
+          {Type::B32, Type::B32, Type::B32},
+          [](VectorContext &c) { mixedFma(c, false); }, Rounds | FloatOutput),
+      vectorOp(
+          "v_fma_mixlo_f16", InstructionClass::VectorFloat, Type::F16,
+          {Type::B32, Type::B32, Type::B32},
+          [](VectorContext &c) { mixedFma(c, true); },
+          Rounds | FloatOutput | KeepsOtherHalf),
+      vectorOp(
+          "v_fma_mixhi_f16", InstructionClass::VectorFloat, Type::F16,
+          {Type::B32, Type::B32, Type::B32},
+          [](VectorContext &c) { mixedFma(c, true); },
+          Rounds | FloatOutput | KeepsOtherHalf | HighHalf),
       // op_sel alone chooses: its first bit for the low result, its second for
       // the high one.
       vectorOp(

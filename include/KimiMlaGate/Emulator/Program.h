@@ -116,6 +116,9 @@ struct Instruction {
   uint8_t opSelHi = 0;
   uint8_t omod = 0;
   bool clamp = false;
+  /// A function starts here, or what follows one: execution must not run into
+  /// it from the instruction before.
+  bool startsFunction = false;
   /// FLAT format: 0 flat, 1 scratch, 2 global. `src[1]` is the data and
   /// `src[2]` the scalar base (0x7f: none).
   uint8_t segment = 0;
