@@ -71,7 +71,8 @@ enum OperationFlags : uint32_t {
   Fmamk = 1 << 19,        // the literal is the second source
   Fmaak = 1 << 20,        // the literal is the third source
   SwapsSources = 1 << 21, // writes its source register too
-  /// Undefined sources: the result has the bits of any source undefined.
+  /// Undefined sources: a result bit depends on the same bit, or on one bit, of
+  /// each source. Vector instructions take the union of the sources' bits.
   ShadowBitwise = 1 << 22,
   ReadsExec = 1 << 23,
   IsPacked = 1 << 24,
@@ -86,6 +87,9 @@ enum OperationFlags : uint32_t {
   ShadowSelect = 1 << 29,
   /// A 16-bit result leaves the other half of the register as it is.
   KeepsOtherHalf = 1 << 30,
+  /// Undefined sources: once the second source is known, a result bit is a
+  /// constant or one bit of the first.
+  ShadowMoves = 1u << 31,
 };
 
 class VectorContext;

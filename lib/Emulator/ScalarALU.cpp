@@ -22,31 +22,58 @@
 
 using namespace kimi::emulator;
 
+/// Finds the undefined bits of the result and whether SCC is undefined, when
+/// every result bit depends on one bit of each source: those that change as the
+/// undefined bits of the sources go through zeros and ones.
+static void probeUndefined(const Operation &op, const ScalarContext &context,
+                           const uint64_t (&undefined)[3], uint64_t &result,
+                           bool &scc) {
+  result = 0;
+  scc = false;
+  ScalarContext first;
+  for (unsigned ones = 0; ones < 1u << op.sources; ++ones) {
+    ScalarContext probe = context;
+    for (unsigned i = 0; i < op.sources; ++i)
+      probe.source[i] = ones >> i & 1 ? probe.source[i] | undefined[i]
+                                      : probe.source[i] & ~undefined[i];
+    op.scalarCompute(probe);
+    if (ones == 0)
+      first = probe;
+    result |= probe.result ^ first.result;
+    scc |= probe.scc != first.scc;
+  }
+}
+
 static void executeScalar(Wave &wave, const Instruction &inst) {
   const Operation &op = *inst.operation;
   ScalarContext context;
   context.immediate = inst.immediate;
   context.scc = wave.scc;
-  uint64_t undefined = 0;
+  uint64_t undefined[3] = {0, 0, 0};
+  bool anyUndefined = false;
   for (unsigned i = 0; i < op.sources; ++i) {
     ScalarValue value = readScalar(wave, inst, inst.src[i], op.src[i]);
     context.source[i] = value.value;
     // The second source is selected when SCC is clear.
     if (!op.has(ShadowSelect) || i == (wave.scc ? 0u : 1u))
-      undefined |= value.undefined;
+      undefined[i] = value.undefined;
+    anyUndefined |= undefined[i] != 0;
   }
-  if (op.has(ReadsScc) && wave.sccUndefined)
-    undefined = ~uint64_t(0);
+  bool sccRead = op.has(ReadsScc) && wave.sccUndefined;
+  anyUndefined |= sccRead;
+  uint64_t resultUndefined = anyUndefined ? ~uint64_t(0) : 0;
+  bool sccUndefined = anyUndefined;
+  bool bitByBit =
+      op.has(ShadowBitwise) || (op.has(ShadowMoves) && undefined[1] == 0);
+  if (anyUndefined && !sccRead && bitByBit)
+    probeUndefined(op, context, undefined, resultUndefined, sccUndefined);
   op.scalarCompute(context);
-  // Bit for bit where the operation is bitwise, else all of the result.
-  uint64_t result = !undefined              ? 0
-                    : op.has(ShadowBitwise) ? undefined
-                                            : ~uint64_t(0);
   if (op.dst != Type::None)
-    writeScalar(wave, inst.dst, dwordsOf(op.dst), {context.result, result});
+    writeScalar(wave, inst.dst, dwordsOf(op.dst),
+                {context.result, resultUndefined});
   if (op.has(WritesScc)) {
     wave.scc = context.scc;
-    wave.sccUndefined = undefined != 0;
+    wave.sccUndefined = sccUndefined;
   }
 }
 
@@ -184,9 +211,9 @@ std::vector<Operation> kimi::emulator::getScalarOperations() {
       KIMI_S1("s_not_b64", B64, B64, uint64_t, c.setNonZero(~a);
               , WritesScc | ShadowBitwise),
       KIMI_S1("s_brev_b32", B32, B32, uint32_t,
-              c.result = llvm::reverseBits(a);, 0),
+              c.result = llvm::reverseBits(a);, ShadowMoves),
       KIMI_S1("s_brev_b64", B64, B64, uint64_t,
-              c.result = llvm::reverseBits(a);, 0),
+              c.result = llvm::reverseBits(a);, ShadowMoves),
       scalarOp(
           "s_bitset0_b32", B32, {B32, B32},
           [](ScalarContext &c) {
@@ -221,9 +248,9 @@ std::vector<Operation> kimi::emulator::getScalarOperations() {
       KIMI_S1("s_bcnt0_i32_b64", B32, B64, uint64_t,
               c.setNonZero(uint32_t(llvm::popcount(~a)));, WritesScc),
       KIMI_S1("s_sext_i32_i8", B32, B32, uint32_t,
-              c.result = uint32_t(int32_t(int8_t(a)));, 0),
+              c.result = uint32_t(int32_t(int8_t(a)));, ShadowMoves),
       KIMI_S1("s_sext_i32_i16", B32, B32, uint32_t,
-              c.result = uint32_t(int32_t(int16_t(a)));, 0),
+              c.result = uint32_t(int32_t(int16_t(a)));, ShadowMoves),
       KIMI_S1("s_abs_i32", B32, B32, uint32_t,
               c.setNonZero(int32_t(a) < 0 ? uint32_t(-a) : a);, WritesScc),
       // Sums.
@@ -279,29 +306,29 @@ std::vector<Operation> kimi::emulator::getScalarOperations() {
               c.result = uint32_t(int64_t(a) * b >> 32);, 0),
       // Shifts.
       KIMI_S2("s_lshl_b32", B32, uint32_t, c.setNonZero(a << (b & 31));
-              , WritesScc),
+              , WritesScc | ShadowMoves),
       KIMI_S2("s_lshr_b32", B32, uint32_t, c.setNonZero(a >> (b & 31));
-              , WritesScc),
+              , WritesScc | ShadowMoves),
       KIMI_S2("s_ashr_i32", B32, int32_t, c.setNonZero(uint32_t(a >> (b & 31)));
-              , WritesScc),
+              , WritesScc | ShadowMoves),
       scalarOp(
           "s_lshl_b64", B64, {B64, B32},
           [](ScalarContext &c) {
             c.setNonZero(c.source[0] << (c.source[1] & 63));
           },
-          WritesScc),
+          WritesScc | ShadowMoves),
       scalarOp(
           "s_lshr_b64", B64, {B64, B32},
           [](ScalarContext &c) {
             c.setNonZero(c.source[0] >> (c.source[1] & 63));
           },
-          WritesScc),
+          WritesScc | ShadowMoves),
       scalarOp(
           "s_ashr_i64", B64, {B64, B32},
           [](ScalarContext &c) {
             c.setNonZero(uint64_t(int64_t(c.source[0]) >> (c.source[1] & 63)));
           },
-          WritesScc),
+          WritesScc | ShadowMoves),
 #define KIMI_LSHL_ADD(N)                                                       \
   KIMI_S2("s_lshl" #N "_add_u32", B32, uint32_t,                               \
           uint64_t sum = (uint64_t(a) << N) + b;                               \
@@ -322,32 +349,32 @@ std::vector<Operation> kimi::emulator::getScalarOperations() {
                }),
       KIMI_S2("s_bfe_u32", B32, uint32_t,
               c.setNonZero(extractField<uint32_t>(a, b & 31, b >> 16 & 0x7f));
-              , WritesScc),
+              , WritesScc | ShadowMoves),
       KIMI_S2("s_bfe_i32", B32, uint32_t,
               c.setNonZero(uint32_t(
                   extractField<int32_t>(a, b & 31, b >> 16 & 0x7f)));
-              , WritesScc),
+              , WritesScc | ShadowMoves),
       scalarOp(
           "s_bfe_u64", B64, {B64, B32},
           [](ScalarContext &c) {
             c.setNonZero(extractField<uint64_t>(c.source[0], c.source[1] & 63,
                                                 c.source[1] >> 16 & 0x7f));
           },
-          WritesScc),
+          WritesScc | ShadowMoves),
       scalarOp(
           "s_bfe_i64", B64, {B64, B32},
           [](ScalarContext &c) {
             c.setNonZero(uint64_t(extractField<int64_t>(
                 c.source[0], c.source[1] & 63, c.source[1] >> 16 & 0x7f)));
           },
-          WritesScc),
+          WritesScc | ShadowMoves),
       // Packing.
       KIMI_S2("s_pack_ll_b32_b16", B32, uint32_t,
-              c.result = (a & 0xffff) | b << 16;, 0),
+              c.result = (a & 0xffff) | b << 16;, ShadowBitwise),
       KIMI_S2("s_pack_lh_b32_b16", B32, uint32_t,
-              c.result = (a & 0xffff) | (b & 0xffff0000);, 0),
+              c.result = (a & 0xffff) | (b & 0xffff0000);, ShadowBitwise),
       KIMI_S2("s_pack_hh_b32_b16", B32, uint32_t,
-              c.result = a >> 16 | (b & 0xffff0000);, 0),
+              c.result = a >> 16 | (b & 0xffff0000);, ShadowBitwise),
       // Comparisons.
       KIMI_COMPARE_BOTH("eq", a == b),
       KIMI_COMPARE_BOTH("lg", a != b),
