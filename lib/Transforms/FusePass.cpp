@@ -9,6 +9,7 @@
 #include "KimiMlaGate/Transforms/Chip.h"
 #include "KimiMlaGate/Transforms/Contract.h"
 #include "KimiMlaGate/Transforms/Emit.h"
+#include "KimiMlaGate/Transforms/LaunchEffects.h"
 #include "KimiMlaGate/Transforms/Match.h"
 #include "KimiMlaGate/Transforms/Passes.h"
 #include "KimiMlaGate/Transforms/Plan.h"
@@ -76,6 +77,10 @@ class FusePass : public kimi::impl::KimiMlaGateFuseBase<FusePass> {
 public:
   using KimiMlaGateFuseBase::KimiMlaGateFuseBase;
 
+  void getDependentDialects(DialectRegistry &registry) const override {
+    KimiMlaGateFuseBase::getDependentDialects(registry);
+    registerLaunchMemoryEffects(registry);
+  }
   void runOnOperation() override;
 
 private:

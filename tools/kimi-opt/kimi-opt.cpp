@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KimiMlaGate/Transforms/Passes.h"
+#include "KimiMlaGate/Conversion/Pipelines.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   // gpu-module-to-binary translates kernels to LLVM IR.
   mlir::registerAllGPUToLLVMIRTranslations(registry);
   mlir::registerAllPasses();
-  kimi::registerKimiMlaGateTransformsPasses();
+  kimi::registerKimiMlaGatePasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "mlir-opt with the kimi-mla-gate passes\n", registry));
 }

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KimiMlaGate/Transforms/Passes.h"
+#include "KimiMlaGate/Conversion/Pipelines.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 
 extern "C" LLVM_ATTRIBUTE_WEAK mlir::PassPluginLibraryInfo
 mlirGetPassPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "KimiMlaGate", "0.1.0",
-          []() { kimi::registerKimiMlaGateTransformsPasses(); }};
+          []() { kimi::registerKimiMlaGatePasses(); }};
 }
