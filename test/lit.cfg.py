@@ -23,10 +23,18 @@ config.substitutions += [
     ("%llvm_lib", config.llvm_lib_dir),
     ("%source", config.kimi_source_dir),
     ("%python", config.python_executable),
+    # Runs what kimi-mla-gate-pipeline made.
+    ("%mlir_run", "mlir-runner -O3 --entry-point-result=void --shared-libs="
+     + ",".join([os.path.join(config.kimi_build_dir, "lib", "libkimi_gpu_runtime.so"),
+                 os.path.join(config.llvm_lib_dir, "libmlir_runner_utils.so"),
+                 os.path.join(config.llvm_lib_dir, "libmlir_c_runner_utils.so")])),
     # A capture must not leak from one function to the next, and a prefix that
     # no line uses is a typo.
     (r"\bFileCheck\b", "FileCheck -enable-var-scope --allow-unused-prefixes=false"),
 ]
+
+# Tests leave nothing in the source folder.
+config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 
 # A run must not depend on what the user's shell says about devices.
 for name in ("KIMI_GPU_DEVICE", "KIMI_GPU_EMULATOR"):

@@ -10,6 +10,7 @@
 #include "KernelFiles.h"
 #include "KimiMlaGate/Conversion/CodeObject.h"
 #include "KimiMlaGate/Conversion/Passes.h"
+#include "KimiMlaGate/Transforms/Chip.h"
 #include "KimiMlaGate/Transforms/Emit.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -63,7 +64,8 @@ public:
   void runOnOperation() override;
 
 private:
-  LogicalResult compile(gpu::GPUModuleOp module);
+  /// Replaces `module` by a gpu.binary.
+  FailureOr<KernelFiles> compile(gpu::GPUModuleOp module);
 };
 
 void CompileKernelsPass::getDependentDialects(DialectRegistry &registry) const {
@@ -86,14 +88,19 @@ void CompileKernelsPass::getDependentDialects(DialectRegistry &registry) const {
   ROCDL::registerROCDLTargetInterfaceExternalModels(registry);
 }
 
-LogicalResult CompileKernelsPass::compile(gpu::GPUModuleOp module) {
+FailureOr<KernelFiles> CompileKernelsPass::compile(gpu::GPUModuleOp module) {
   ROCDL::ROCDLTargetAttr target;
   if (ArrayAttr targets = module.getTargetsAttr())
     for (Attribute attr : targets)
       if (auto rocdl = dyn_cast<ROCDL::ROCDLTargetAttr>(attr))
         target = rocdl;
   if (!target)
-    return module.emitError() << "has no #rocdl.target to be compiled for";
+    return module.emitOpError() << "has no #rocdl.target to be compiled for";
+  // LLVM would go on with a chip that it does not know.
+  if (!lookupChip(target.getChip()))
+    return module.emitOpError()
+           << "is for an unknown chip '" << target.getChip()
+           << "'; known chips: " << listKnownChips();
   FailureOr<std::string> json = describeKernelAsJson(module, target);
   if (failed(json))
     return failure();
@@ -101,9 +108,8 @@ LogicalResult CompileKernelsPass::compile(gpu::GPUModuleOp module) {
     for (Type type : kernel.getFunctionType().getInputs())
       if (auto buffer = dyn_cast<MemRefType>(type);
           buffer && !buffer.getLayout().isIdentity())
-        return kernel.emitError()
-               << "has an argument of type " << buffer
-               << "; run kimi-mla-gate-fold-offsets first";
+        return kernel.emitOpError() << "has an argument of type " << buffer
+                                    << "; run kimi-mla-gate-fold-offsets first";
 
   OpPassManager pm(gpu::GPUModuleOp::getOperationName());
   buildKernelPipeline(pm, target.getChip());
@@ -113,15 +119,12 @@ LogicalResult CompileKernelsPass::compile(gpu::GPUModuleOp module) {
   FailureOr<CompiledKernels> compiled = compileKernels(module, target);
   if (failed(compiled))
     return failure();
-  if (!dumpDir.empty() &&
-      failed(writeKernelFiles(module.getLoc(), dumpDir, module.getName(),
-                              *compiled, *json)))
-    return failure();
 
   auto kind = llvm::StringSwitch<gpu::CompilationTarget>(format)
                   .Case("isa", gpu::CompilationTarget::Assembly)
                   .Case("llvm", gpu::CompilationTarget::Offload)
-                  .Default(gpu::CompilationTarget::Binary);
+                  // With a table of the kernel's registers and LDS.
+                  .Default(gpu::CompilationTarget::Fatbin);
   gpu::TargetOptions options({}, {}, {}, {}, kind);
   auto interface = cast<gpu::TargetAttrInterface>(Attribute(target));
   SmallVector<char, 0> contents;
@@ -133,24 +136,24 @@ LogicalResult CompileKernelsPass::compile(gpu::GPUModuleOp module) {
     if (auto bitcode = interface.serializeToObject(module, options))
       contents = std::move(*bitcode);
     else
-      return module.emitError() << "cannot be translated to LLVM IR";
+      return module.emitOpError() << "cannot be translated to LLVM IR";
     break;
   default:
-    contents = std::move(compiled->codeObject);
+    contents = compiled->codeObject;
   }
   Attribute object = interface.createObject(module, contents, options);
   if (!object)
-    return module.emitError() << "cannot be made a GPU object";
+    return module.emitOpError() << "cannot be made a GPU object";
   OpBuilder builder(module);
-  auto binary = gpu::BinaryOp::create(builder, module.getLoc(),
-                                      module.getName(),
-                                      /*offloadingHandler=*/nullptr,
-                                      ArrayRef<Attribute>{object});
+  auto binary = gpu::BinaryOp::create(
+      builder, module.getLoc(), module.getName(),
+      /*offloadingHandler=*/nullptr, ArrayRef<Attribute>{object});
   binary->setAttr(kernelDescriptionAttrName,
                   module->getAttr(kernelDescriptionAttrName));
   module.erase();
   ++numCompiled;
-  return success();
+  return KernelFiles{binary.getName().str(), std::move(*compiled),
+                     std::move(*json)};
 }
 
 void CompileKernelsPass::runOnOperation() {
@@ -165,9 +168,16 @@ void CompileKernelsPass::runOnOperation() {
     if (isFusedModule(module))
       modules.push_back(module);
   });
-  for (gpu::GPUModuleOp module : modules)
-    if (failed(compile(module)))
+  SmallVector<KernelFiles> kernels;
+  for (gpu::GPUModuleOp module : modules) {
+    FailureOr<KernelFiles> kernel = compile(module);
+    if (failed(kernel))
       return signalPassFailure();
+    kernels.push_back(std::move(*kernel));
+  }
+  if (!dumpDir.empty() && !kernels.empty() &&
+      failed(writeKernelFiles(getOperation().getLoc(), dumpDir, kernels)))
+    signalPassFailure();
 }
 
 } // namespace

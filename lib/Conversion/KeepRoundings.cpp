@@ -22,15 +22,13 @@ namespace {
 class KeepRoundingsPass
     : public kimi::impl::KimiMlaGateKeepRoundingsBase<KeepRoundingsPass> {
   void runOnOperation() override {
-    auto strict =
-        arith::FastMathFlagsAttr::get(&getContext(), arith::FastMathFlags::none);
     getOperation().walk([&](Operation *op) {
       if (auto round = dyn_cast<arith::TruncFOp>(op);
           round && getElementTypeOrSelf(round.getType()).isBF16())
-        round.setFastmathAttr(strict);
+        round.removeFastmathAttr();
       if (auto extend = dyn_cast<arith::ExtFOp>(op);
           extend && getElementTypeOrSelf(extend.getIn().getType()).isBF16())
-        extend.setFastmathAttr(strict);
+        extend.removeFastmathAttr();
     });
   }
 };

@@ -30,14 +30,14 @@ kimi::describeKernelAsJson(gpu::GPUModuleOp module,
       !description.getAs<ArrayAttr>("arguments") || kernels.size() != 1 ||
       !kernels.front().getKnownBlockSize() ||
       !kernels.front().getKnownGridSize())
-    return module.emitError() << "'" << kernelDescriptionAttrName
-                              << "' does not describe one kernel";
+    return module.emitOpError() << "'" << kernelDescriptionAttrName
+                                << "' does not describe one kernel";
   gpu::GPUFuncOp kernel = kernels.front();
   auto arguments = description.getAs<ArrayAttr>("arguments");
   if (arguments.size() != kernel.getFunctionType().getNumInputs())
-    return module.emitError()
-           << "'" << kernelDescriptionAttrName << "' names "
-           << arguments.size() << " arguments, the kernel has "
+    return module.emitOpError()
+           << "'" << kernelDescriptionAttrName << "' names " << arguments.size()
+           << " arguments, the kernel has "
            << kernel.getFunctionType().getNumInputs();
 
   std::string result;
@@ -58,8 +58,8 @@ kimi::describeKernelAsJson(gpu::GPUModuleOp module,
     dimensions("grid", *kernel.getKnownGridSize());
     dimensions("block", *kernel.getKnownBlockSize());
     json.attributeArray("arguments", [&] {
-      for (auto [name, type] : llvm::zip_equal(
-               arguments, kernel.getFunctionType().getInputs())) {
+      for (auto [name, type] :
+           llvm::zip_equal(arguments, kernel.getFunctionType().getInputs())) {
         auto buffer = cast<MemRefType>(type);
         StringRef argument = cast<StringAttr>(name).getValue();
         json.object([&] {
@@ -83,34 +83,44 @@ kimi::describeKernelAsJson(gpu::GPUModuleOp module,
 }
 
 LogicalResult kimi::writeKernelFiles(Location loc, StringRef directory,
-                                     StringRef name,
-                                     const CompiledKernels &compiled,
-                                     StringRef json) {
-  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+                                     ArrayRef<KernelFiles> kernels) {
+  std::error_code error = llvm::sys::fs::create_directories(directory);
+  if (!error && !llvm::sys::fs::is_directory(directory))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
     return mlir::emitError(loc) << "cannot make the folder '" << directory
                                 << "': " << error.message();
-  // The description comes last: whoever finds it finds the other files too.
-  std::pair<StringRef, StringRef> files[] = {
-      {".s", compiled.assembly},
-      {".hsaco",
-       StringRef(compiled.codeObject.data(), compiled.codeObject.size())},
-      {".json", json}};
   SmallVector<std::string> written;
-  for (auto [suffix, contents] : files) {
+  auto write = [&](StringRef name, StringRef contents) -> LogicalResult {
     SmallString<128> path(directory);
-    llvm::sys::path::append(path, name + suffix);
+    llvm::sys::path::append(path, name);
     llvm::Error error =
-        llvm::writeToOutput(path, [text = contents](llvm::raw_ostream &stream) {
-          stream << text;
+        llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
+          stream << contents;
           return llvm::Error::success();
         });
-    if (error) {
-      for (const std::string &other : written)
-        llvm::sys::fs::remove(other);
-      return mlir::emitError(loc) << "cannot write '" << path
-                                  << "': " << llvm::toString(std::move(error));
+    if (!error) {
+      written.push_back(path.str().str());
+      return success();
     }
-    written.push_back(path.str().str());
+    // Some of LLVM's errors name the file already.
+    std::string named = ("'" + path + "': ").str();
+    std::string message = llvm::toString(std::move(error));
+    StringRef reason = message;
+    reason.consume_front(named);
+    return mlir::emitError(loc) << "cannot write " << named << reason;
+  };
+  for (const KernelFiles &kernel : kernels) {
+    const SmallVector<char, 0> &code = kernel.compiled.codeObject;
+    // The description comes last: whoever finds it finds the other files too.
+    if (succeeded(write(kernel.name + ".s", kernel.compiled.assembly)) &&
+        succeeded(write(kernel.name + ".hsaco",
+                        StringRef(code.data(), code.size()))) &&
+        succeeded(write(kernel.name + ".json", kernel.json)))
+      continue;
+    for (const std::string &path : written)
+      llvm::sys::fs::remove(path);
+    return failure();
   }
   return success();
 }

@@ -21,14 +21,20 @@ mlir::FailureOr<std::string>
 describeKernelAsJson(mlir::gpu::GPUModuleOp module,
                      mlir::ROCDL::ROCDLTargetAttr target);
 
-/// Writes NAME.s, NAME.hsaco and NAME.json to `directory`, which is made if it
-/// does not exist. Each file appears whole or not at all, and none stays behind
-/// when another cannot be written. Errors are reported at `loc`.
+/// A kernel as it is dumped.
+struct KernelFiles {
+  std::string name;
+  CompiledKernels compiled;
+  std::string json;
+};
+
+/// Writes NAME.s, NAME.hsaco and NAME.json of each kernel to `directory`, which
+/// is made if it does not exist. Each file appears whole or not at all, and
+/// none stays behind when another cannot be written. Errors are reported at
+/// `loc`.
 llvm::LogicalResult writeKernelFiles(mlir::Location loc,
                                      llvm::StringRef directory,
-                                     llvm::StringRef name,
-                                     const CompiledKernels &compiled,
-                                     llvm::StringRef json);
+                                     llvm::ArrayRef<KernelFiles> kernels);
 
 } // namespace kimi
 

@@ -36,16 +36,22 @@ LogicalResult LowerChecksPass::lower(cf::AssertOp check, SymbolTable &symbols) {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   Type none = LLVM::LLVMVoidType::get(b.getContext());
-  FailureOr<LLVM::LLVMFuncOp> flush =
-      LLVM::lookupOrCreateFn(b, module, "fflush", pointer, i32);
+  auto declare = [&](StringRef name, ArrayRef<Type> arguments,
+                     Type result) -> FailureOr<LLVM::LLVMFuncOp> {
+    Operation *other = symbols.lookup(name);
+    if (other && !isa<LLVM::LLVMFuncOp>(other))
+      return check.emitError()
+             << "kimi-mla-gate-lower-checks: the program has "
+                "a symbol '"
+             << name << "' that is not the C library's function";
+    return LLVM::lookupOrCreateFn(b, module, name, arguments, result);
+  };
+  FailureOr<LLVM::LLVMFuncOp> flush = declare("fflush", pointer, i32);
   FailureOr<LLVM::LLVMFuncOp> write =
-      LLVM::lookupOrCreateFn(b, module, "write", {i32, pointer, i64}, i64);
-  FailureOr<LLVM::LLVMFuncOp> exit =
-      LLVM::lookupOrCreateFn(b, module, "_Exit", i32, none);
+      declare("write", {i32, pointer, i64}, i64);
+  FailureOr<LLVM::LLVMFuncOp> exit = declare("_Exit", i32, none);
   if (failed(flush) || failed(write) || failed(exit))
-    return check.emitError()
-           << "kimi-mla-gate-lower-checks: a function of the program has the "
-              "name of fflush, write or _Exit and another type";
+    return failure();
 
   std::string text = (check.getMsg() + "\n").str();
   LLVM::GlobalOp &message = messages[text];
@@ -66,8 +72,7 @@ LogicalResult LowerChecksPass::lower(cf::AssertOp check, SymbolTable &symbols) {
   cf::CondBranchOp::create(b, check.getArg(), rest, failed);
   b.setInsertionPointToStart(failed);
   // What the program printed so far must not be lost.
-  LLVM::CallOp::create(b, *flush,
-                       ValueRange{LLVM::ZeroOp::create(b, pointer)});
+  LLVM::CallOp::create(b, *flush, ValueRange{LLVM::ZeroOp::create(b, pointer)});
   auto constant = [&](Type type, int64_t value) -> Value {
     return LLVM::ConstantOp::create(b, type, b.getIntegerAttr(type, value));
   };

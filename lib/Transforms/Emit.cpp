@@ -81,6 +81,7 @@ private:
   }
 
   Value emitSigmoid(Value projection);
+  Value emitExp(Value x);
   Value emitSigmoidF32(Value projection);
   Value emitSigmoidBF16Steps(Value projection);
   Value sumPairwise(SmallVector<Value> values);
@@ -92,8 +93,8 @@ private:
 };
 
 Value KernelEmitter::multiplyAdd(Value lhs, int64_t factor, Value rhs) {
-  auto noWrap = arith::IntegerOverflowFlags::nsw |
-                arith::IntegerOverflowFlags::nuw;
+  auto noWrap =
+      arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
   Value product = arith::MulIOp::create(b, lhs, index(factor), noWrap);
   return arith::AddIOp::create(b, product, rhs, noWrap);
 }
@@ -101,8 +102,7 @@ Value KernelEmitter::multiplyAdd(Value lhs, int64_t factor, Value rhs) {
 void KernelEmitter::emit() {
   int64_t rows = plan.rowsPerWorkgroup;
   int64_t outputs = plan.m * rows;
-  auto vectorType =
-      VectorType::get({plan.elementsPerLoad}, b.getBF16Type());
+  auto vectorType = VectorType::get({plan.elementsPerLoad}, b.getBF16Type());
   auto wideType = VectorType::get({plan.elementsPerLoad}, b.getF32Type());
   Value zero = index(0);
   Value item = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
@@ -156,9 +156,9 @@ void KernelEmitter::emit() {
       Value wide[] = {arith::ExtFOp::create(b, wideType, w),
                       arith::ExtFOp::create(b, wideType, h)};
       for (int64_t i = 0; i < plan.elementsPerLoad; ++i)
-        sum = math::FmaOp::create(b, vector::ExtractOp::create(b, wide[0], i),
-                                  vector::ExtractOp::create(b, wide[1], i),
-                                  sum);
+        sum =
+            math::FmaOp::create(b, vector::ExtractOp::create(b, wide[0], i),
+                                vector::ExtractOp::create(b, wide[1], i), sum);
     }
     return gpu::SubgroupReduceOp::create(
         b, sum, gpu::AllReduceOperation::ADD, /*uniform=*/false,
@@ -176,35 +176,33 @@ void KernelEmitter::emit() {
   }
   auto isFirstLane =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, zero);
-  scf::IfOp::create(
-      b, isFirstLane, [&](OpBuilder &nested, Location loc) {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPoint(nested.getBlock(), nested.getInsertionPoint());
-        for (int64_t i = 0; i < outputs; ++i)
-          memref::StoreOp::create(b, waveSums[i], partials,
-                                  ValueRange{wave, index(i)});
-        scf::YieldOp::create(b);
-      });
+  scf::IfOp::create(b, isFirstLane, [&](OpBuilder &nested, Location loc) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(nested.getBlock(), nested.getInsertionPoint());
+    for (int64_t i = 0; i < outputs; ++i)
+      memref::StoreOp::create(b, waveSums[i], partials,
+                              ValueRange{wave, index(i)});
+    scf::YieldOp::create(b);
+  });
   gpu::BarrierOp::create(b);
 
-  auto finishesOutput = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                              item, index(outputs));
-  scf::IfOp::create(
-      b, finishesOutput, [&](OpBuilder &nested, Location loc) {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPoint(nested.getBlock(), nested.getInsertionPoint());
-        SmallVector<Value> sums;
-        for (int64_t i = 0; i < plan.wavesPerWorkgroup; ++i)
-          sums.push_back(memref::LoadOp::create(b, partials,
-                                                ValueRange{index(i), item}));
-        Value projection = round(sumPairwise(sums));
-        Value sigmoid = emitSigmoid(projection);
-        Value product = arith::MulFOp::create(b, extend(attentionValue),
-                                              extend(sigmoid));
-        memref::StoreOp::create(b, round(product), out,
-                                ValueRange{outputBatch, outputColumn});
-        scf::YieldOp::create(b);
-      });
+  auto finishesOutput =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, item, index(outputs));
+  scf::IfOp::create(b, finishesOutput, [&](OpBuilder &nested, Location loc) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(nested.getBlock(), nested.getInsertionPoint());
+    SmallVector<Value> sums;
+    for (int64_t i = 0; i < plan.wavesPerWorkgroup; ++i)
+      sums.push_back(
+          memref::LoadOp::create(b, partials, ValueRange{index(i), item}));
+    Value projection = round(sumPairwise(sums));
+    Value sigmoid = emitSigmoid(projection);
+    Value product =
+        arith::MulFOp::create(b, extend(attentionValue), extend(sigmoid));
+    memref::StoreOp::create(b, round(product), out,
+                            ValueRange{outputBatch, outputColumn});
+    scf::YieldOp::create(b);
+  });
   gpu::ReturnOp::create(b);
 }
 
@@ -232,6 +230,52 @@ Value KernelEmitter::emitSigmoid(Value projection) {
   llvm_unreachable("unknown sigmoid arithmetic");
 }
 
+/// exp(x) from IEEE operations alone, so that every chip and the emulator give
+/// the same bits: the bare exponential instructions have an error of one unit
+/// in the last place and no public definition (AMD CDNA4 ISA, V_EXP_F32).
+///
+/// exp(x) = 2^n * exp(r) with n = round(x / ln 2), and exp(r) by its Taylor
+/// series up to r^7, whose remainder is below 2^-27 for |r| <= ln(2) / 2.
+/// Results below the normal range are rounded once. NaN stays NaN.
+Value KernelEmitter::emitExp(Value x) {
+  // exp(89) is infinite in f32, exp(-104) is less than half of what is not 0.
+  auto clamp = [&](arith::CmpFPredicate predicate, float limit) {
+    Value bound = f32(limit);
+    x = arith::SelectOp::create(
+        b, arith::CmpFOp::create(b, predicate, x, bound), bound, x);
+  };
+  clamp(arith::CmpFPredicate::OLT, -104.0f);
+  clamp(arith::CmpFPredicate::OGT, 89.0f);
+
+  // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
+  Value magic = f32(12582912.0f);
+  Value shifted = math::FmaOp::create(b, x, f32(1.44269504f), magic);
+  Value n = arith::SubFOp::create(b, shifted, magic);
+  Value r = math::FmaOp::create(b, n, f32(-0.693145752f), x);
+  r = math::FmaOp::create(b, n, f32(-1.42860677e-6f), r);
+  Value sum = f32(1.0f / 5040);
+  for (float reciprocalFactorial :
+       {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f})
+    sum = math::FmaOp::create(b, sum, r, f32(reciprocalFactorial));
+
+  // 2^n in two factors, each in the normal range: n is -150 to 128.
+  Type i32 = b.getI32Type();
+  auto constant = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  Value bits = arith::SubIOp::create(
+      b, arith::BitcastOp::create(b, i32, shifted), constant(0x4b400000));
+  Value half = arith::ShRSIOp::create(b, bits, constant(1));
+  for (Value exponent :
+       {half, arith::SubIOp::create(b, bits, half).getResult()}) {
+    Value biased = arith::AddIOp::create(b, exponent, constant(127));
+    Value power = arith::BitcastOp::create(
+        b, b.getF32Type(), arith::ShLIOp::create(b, biased, constant(23)));
+    sum = arith::MulFOp::create(b, sum, power);
+  }
+  return sum;
+}
+
 /// With e = exp(-|x|): 1 / (1 + e) for x >= 0, e / (1 + e) below. Neither
 /// overflows, so the logits from -88.5 to -92, whose sigmoid is a bf16
 /// subnormal, come out right where 1 / (1 + exp(-x)) gives zero. NaN compares
@@ -240,7 +284,7 @@ Value KernelEmitter::emitSigmoidF32(Value projection) {
   Value x = extend(projection);
   Value one = f32(1.0f);
   Value magnitude = math::AbsFOp::create(b, x);
-  Value e = math::ExpOp::create(b, arith::NegFOp::create(b, magnitude));
+  Value e = emitExp(arith::NegFOp::create(b, magnitude));
   Value notNegative =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, f32(0.0f));
   Value numerator = arith::SelectOp::create(b, notNegative, one, e);
@@ -254,7 +298,7 @@ Value KernelEmitter::emitSigmoidF32(Value projection) {
 Value KernelEmitter::emitSigmoidBF16Steps(Value projection) {
   Value one = f32(1.0f);
   Value negated = arith::NegFOp::create(b, extend(projection));
-  Value e = round(math::ExpOp::create(b, negated));
+  Value e = round(emitExp(negated));
   Value denominator = round(arith::AddFOp::create(b, extend(e), one));
   return round(arith::DivFOp::create(b, one, extend(denominator)));
 }
@@ -273,17 +317,17 @@ std::string kernelName(const KernelPlan &plan, const KernelEpilogue &epilogue) {
 
 DictionaryAttr describeKernel(Builder &b, const KernelPlan &plan,
                               const KernelEpilogue &epilogue) {
-  auto sigmoid = epilogue.productionRounding ? SigmoidArithmetic::F32
-                                             : epilogue.sigmoid;
+  auto sigmoid =
+      epilogue.productionRounding ? SigmoidArithmetic::F32 : epilogue.sigmoid;
   return b.getDictionaryAttr({
       b.getNamedAttr("m", b.getI64IntegerAttr(plan.m)),
       b.getNamedAttr("n", b.getI64IntegerAttr(plan.n)),
       b.getNamedAttr("k", b.getI64IntegerAttr(plan.k)),
       b.getNamedAttr("arguments", b.getStrArrayAttr({"hidden", "weight",
                                                      "attention", "out"})),
-      b.getNamedAttr("rounding",
-                     b.getStringAttr(epilogue.productionRounding ? "production"
-                                                                 : "ir")),
+      b.getNamedAttr(
+          "rounding",
+          b.getStringAttr(epilogue.productionRounding ? "production" : "ir")),
       b.getNamedAttr("sigmoid",
                      b.getStringAttr(stringifySigmoidArithmetic(sigmoid))),
       b.getNamedAttr("product", b.getStringAttr("bf16")),
@@ -309,18 +353,19 @@ LogicalResult lowerReductions(gpu::GPUFuncOp kernel, const ChipInfo &chip) {
 
 } // namespace
 
-FailureOr<EmittedKernel>
-kimi::getOrEmitKernel(ModuleOp module, SymbolTable &symbols,
-                      const ChipInfo &chip, const KernelPlan &plan,
-                      const KernelEpilogue &epilogue) {
+FailureOr<EmittedKernel> kimi::getOrEmitKernel(ModuleOp module,
+                                               SymbolTable &symbols,
+                                               const ChipInfo &chip,
+                                               const KernelPlan &plan,
+                                               const KernelEpilogue &epilogue) {
   MLIRContext *context = module.getContext();
   std::string name = kernelName(plan, epilogue);
   // Kernels have no place in the source.
   ImplicitLocOpBuilder b(UnknownLoc::get(context), context);
 
-  auto target = ROCDL::ROCDLTargetAttr::get(
-      context, /*optLevel=*/3, "amdgcn-amd-amdhsa", chip.name,
-      chip.targetFeatures);
+  auto target =
+      ROCDL::ROCDLTargetAttr::get(context, /*optLevel=*/3, "amdgcn-amd-amdhsa",
+                                  chip.name, chip.targetFeatures);
   auto gpuModule = gpu::GPUModuleOp::create(b, name, b.getArrayAttr(target));
   OwningOpRef<gpu::GPUModuleOp> owner(gpuModule);
   gpuModule->setAttr(kernelDescriptionAttrName,
@@ -337,8 +382,8 @@ kimi::getOrEmitKernel(ModuleOp module, SymbolTable &symbols,
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr(
       {static_cast<int32_t>(plan.workgroupSize()), 1, 1}));
-  kernel.setKnownGridSizeAttr(b.getDenseI32ArrayAttr(
-      {static_cast<int32_t>(plan.workgroups), 1, 1}));
+  kernel.setKnownGridSizeAttr(
+      b.getDenseI32ArrayAttr({static_cast<int32_t>(plan.workgroups), 1, 1}));
   KernelEmitter(kernel, plan, epilogue).emit();
   if (failed(lowerReductions(kernel, chip)))
     return failure();
@@ -411,9 +456,9 @@ Value kimi::createLaunch(OpBuilder &builder, const MlaGate &gate,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(gate.root);
   ImplicitLocOpBuilder b(gate.root->getLoc(), builder);
-  auto types = llvm::map_to_vector(
-      operandTypes(b.getContext(), plan),
-      [](Type type) { return cast<MemRefType>(type); });
+  auto types =
+      llvm::map_to_vector(operandTypes(b.getContext(), plan),
+                          [](Type type) { return cast<MemRefType>(type); });
   auto resultType = cast<RankedTensorType>(gate.result().getType());
 
   SmallVector<Value> operands = {
@@ -432,15 +477,14 @@ Value kimi::createLaunch(OpBuilder &builder, const MlaGate &gate,
   if (destination.getDefiningOp<tensor::EmptyOp>()) {
     // Allocated by bufferization, and so row-major: asking for less would cost
     // a copy where the result must be row-major again.
-    auto bufferType = MemRefType::get(resultType.getShape(),
-                                      resultType.getElementType());
+    auto bufferType =
+        MemRefType::get(resultType.getShape(), resultType.getElementType());
     resultBuffer = bufferization::ToBufferOp::create(b, bufferType, destination,
                                                      /*read_only=*/false);
     outOperand = resultBuffer;
     if (bufferType.getShape() != types[3].getShape())
       outOperand = memref::ReinterpretCastOp::create(
-          b,
-          MemRefType::get(types[3].getShape(), types[3].getElementType()),
+          b, MemRefType::get(types[3].getShape(), types[3].getElementType()),
           outOperand, /*offset=*/0, types[3].getShape(),
           types[3].getStridesAndOffset().first);
     outOperand = memref::CastOp::create(b, types[3], outOperand);

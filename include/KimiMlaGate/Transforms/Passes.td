@@ -75,6 +75,11 @@ def KimiMlaGateFuse : Pass<"kimi-mla-gate-fuse", "::mlir::ModuleOp"> {
     bf16 sigmoid for every bf16 logit. `rounding=production` computes any
     matched sigmoid in f32, as PyTorch does.
 
+    `math.exp` becomes IEEE additions, multiplications and fused multiply-adds
+    rather than the chip's exponential instruction, whose last bit no document
+    defines. With the division, which is correctly rounded, every operation of
+    the kernel has one right result.
+
     #### Remarks
 
     Category `kimi-mla-gate-fuse`, on the multiply: `Passed` names the kernel;
