@@ -17,6 +17,12 @@
 ; CHECK:      598
 ; CHECK-NOT:  {{.}}
 ;
+; An output that is a pipe takes the bytes and stays a pipe.
+; RUN: rm -f %t.pipe %t.piped && mkfifo %t.pipe
+; RUN: bash -c 'cat %t.pipe >%t.piped & gfx950-run %t.hsaco --kernel=scale --grid=2 --block=100 --arg=in:%t.in --arg=out:%t.pipe:800 --arg=u32:3 && wait'
+; RUN: cmp %t.out %t.piped
+; RUN: test -p %t.pipe
+;
 ; RUN: gfx950-run %t.hsaco --list | FileCheck --check-prefix=LIST %s
 ; LIST:      kernel: scale
 ; LIST-NEXT:   code_bytes: {{[0-9]+}}

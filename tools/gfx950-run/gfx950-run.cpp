@@ -219,8 +219,17 @@ static llvm::Error layOut(const Kernel &kernel,
   return llvm::Error::success();
 }
 
+/// Whether `name` is something that must not be replaced, such as /dev/null.
+static bool isSpecialFile(llvm::StringRef name) {
+  llvm::sys::fs::file_status status;
+  return !llvm::sys::fs::status(name, status) &&
+         !llvm::sys::fs::is_regular_file(status) &&
+         !llvm::sys::fs::is_directory(status);
+}
+
 /// Every output is written in full to a temporary file first; only then do
-/// they get their names.
+/// they get their names. Devices and pipes come last, since what they took
+/// cannot be taken back.
 static llvm::Error writeOutputs(llvm::ArrayRef<Argument> arguments,
                                 const Memory &memory) {
   struct Pending {
@@ -228,6 +237,10 @@ static llvm::Error writeOutputs(llvm::ArrayRef<Argument> arguments,
     llvm::StringRef name;
   };
   std::vector<Pending> pending;
+  struct Special {
+    llvm::StringRef name, contents;
+  };
+  std::vector<Special> specials;
   auto discard = [&] {
     for (Pending &p : pending)
       llvm::consumeError(p.file.discard());
@@ -245,6 +258,10 @@ static llvm::Error writeOutputs(llvm::ArrayRef<Argument> arguments,
       return llvm::createStringError(
           "--arg=" + argument.text + ": the kernel never wrote byte " +
           llvm::Twine(missing) + " of " + llvm::Twine(size));
+    }
+    if (isSpecialFile(argument.outputName)) {
+      specials.push_back({argument.outputName, {begin, size}});
+      continue;
     }
     llvm::Expected<llvm::sys::fs::TempFile> file =
         llvm::sys::fs::TempFile::create(argument.outputName + ".tmp%%%%%%");
@@ -271,6 +288,18 @@ static llvm::Error writeOutputs(llvm::ArrayRef<Argument> arguments,
       return llvm::createStringError(p.name + ": " +
                                      llvm::toString(std::move(error)));
     }
+  for (const Special &special : specials) {
+    std::error_code code;
+    llvm::raw_fd_ostream os(special.name, code, llvm::sys::fs::CD_OpenExisting);
+    if (!code) {
+      os << special.contents;
+      os.flush();
+      code = os.error();
+      os.clear_error();
+    }
+    if (code)
+      return llvm::createStringError(special.name + ": " + code.message());
+  }
   return llvm::Error::success();
 }
 
