@@ -15,7 +15,8 @@ function(kimi_target_defaults target)
   if(KIMI_SANITIZE)
     target_compile_options(${target} PRIVATE
       -fsanitize=${KIMI_SANITIZE} -fno-omit-frame-pointer
-      -fno-sanitize-recover=all)
+      -fno-sanitize-recover=all
+      -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizer-ignorelist.txt)
     target_link_options(${target} PRIVATE -fsanitize=${KIMI_SANITIZE})
   endif()
 endfunction()

@@ -19,6 +19,7 @@ for directory in reversed(tools):
     llvm_config.with_environment("PATH", directory, append_path=True)
 
 config.substitutions += [
+    ("%kimi_build", config.kimi_build_dir),
     ("%kimi_lib", os.path.join(config.kimi_build_dir, "lib")),
     ("%llvm_lib", config.llvm_lib_dir),
     ("%source", config.kimi_source_dir),

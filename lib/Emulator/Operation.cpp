@@ -8,11 +8,13 @@
 
 #include "Operation.h"
 
+#include "KimiMlaGate/Emulator/Program.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace kimi::emulator;
 
-const Operation *kimi::emulator::findOperation(llvm::StringRef mnemonic) {
+static const llvm::StringMap<Operation> &operationTable() {
   static const llvm::StringMap<Operation> table = [] {
     llvm::StringMap<Operation> map;
     for (auto getPart : {getScalarOperations, getScalarMemoryOperations,
@@ -25,6 +27,18 @@ const Operation *kimi::emulator::findOperation(llvm::StringRef mnemonic) {
         map[operation.name] = operation;
     return map;
   }();
-  auto it = table.find(mnemonic);
-  return it == table.end() ? nullptr : &it->second;
+  return table;
+}
+
+const Operation *kimi::emulator::findOperation(llvm::StringRef mnemonic) {
+  auto it = operationTable().find(mnemonic);
+  return it == operationTable().end() ? nullptr : &it->second;
+}
+
+std::vector<llvm::StringRef> kimi::emulator::getKnownInstructions() {
+  std::vector<llvm::StringRef> names;
+  for (const auto &entry : operationTable())
+    names.push_back(entry.first());
+  llvm::sort(names);
+  return names;
 }

@@ -83,23 +83,6 @@ float rsqResult(float x, Transcendental mode) {
   return roundResult<float>(result, isExact, mode);
 }
 
-/// The argument counts turns. Quarter turns are exact.
-float sineResult(float x, bool cosine, Transcendental mode) {
-  if (std::isinf(x))
-    return bitCast<float>(QuietNaN32);
-  long double turn = (long double)(x)-floorl(x);
-  if (cosine)
-    turn += 0.25L;
-  turn -= floorl(turn);
-  long double quarters = turn * 4;
-  if (quarters == floorl(quarters)) {
-    static const float exact[] = {0.0f, 1.0f, 0.0f, -1.0f};
-    return exact[int(quarters) & 3];
-  }
-  return roundResult<float>(sinl(turn * 6.28318530717958647692528676655900577L),
-                            false, mode);
-}
-
 template <typename Fn> void evaluate(VectorContext &c, Fn fn) {
   Transcendental mode = c.transcendental();
   for (unsigned lane = 0; lane < WaveSize; ++lane) {
@@ -113,17 +96,6 @@ template <typename Fn> void evaluate(VectorContext &c, Fn fn) {
       result = flush32(bitCast<uint32_t>(fn(bitCast<float>(flush32(x)), mode)));
     c.out32(lane) = result;
   }
-}
-
-void evaluateSine(VectorContext &c, bool cosine) {
-  for (unsigned lane = 0; lane < WaveSize; ++lane)
-    if ((c.exec >> lane & 1) && std::fabs(c.get<float>(0, lane)) > 256 &&
-        std::isfinite(c.get<float>(0, lane)))
-      return c.wave.fail(lane, "the argument is outside the instruction's "
-                               "domain, -256 to 256 turns");
-  evaluate(c, [=](float x, Transcendental mode) {
-    return sineResult(x, cosine, mode);
-  });
 }
 
 double rcp64(double x, Transcendental mode) {
@@ -157,8 +129,6 @@ std::vector<Operation> kimi::emulator::getTranscendentalOperations() {
       op("v_rcp_iflag_f32", [](VectorContext &c) { evaluate(c, rcpResult); }),
       op("v_rsq_f32", [](VectorContext &c) { evaluate(c, rsqResult); }),
       op("v_sqrt_f32", [](VectorContext &c) { evaluate(c, sqrtResult); }),
-      op("v_sin_f32", [](VectorContext &c) { evaluateSine(c, false); }),
-      op("v_cos_f32", [](VectorContext &c) { evaluateSine(c, true); }),
       rcp64Op,
   };
 }

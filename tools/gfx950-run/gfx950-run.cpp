@@ -23,7 +23,7 @@ using namespace kimi::emulator;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("gfx950-run options");
-static cl::opt<std::string> inputName(cl::Positional, cl::Required,
+static cl::opt<std::string> inputName(cl::Positional,
                                       cl::desc("CODE_OBJECT"),
                                       cl::cat(category));
 static cl::opt<std::string> kernelName("kernel", cl::desc("The kernel to run"),
@@ -59,6 +59,11 @@ static cl::opt<bool> trace("trace", cl::desc("Print every instruction"),
                            cl::cat(category));
 static cl::opt<bool> list("list", cl::desc("Print the kernels and stop"),
                           cl::cat(category));
+static cl::opt<bool>
+    listInstructions("list-instructions",
+                     cl::desc("Print the instructions that the emulator "
+                              "executes and stop"),
+                     cl::cat(category));
 static cl::opt<std::string> transcendental(
     "transcendental",
     cl::desc("How instructions specified to 1 ULP round: nearest, up, down"),
@@ -304,6 +309,13 @@ static llvm::Error writeOutputs(llvm::ArrayRef<Argument> arguments,
 }
 
 static llvm::Error run() {
+  if (listInstructions) {
+    for (llvm::StringRef name : getKnownInstructions())
+      llvm::outs() << name << '\n';
+    return llvm::Error::success();
+  }
+  if (inputName.empty())
+    return llvm::createStringError("the code object is missing");
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file =
       llvm::MemoryBuffer::getFile(inputName);
   if (!file)

@@ -135,6 +135,10 @@ struct Instruction {
   uint16_t needSgprs = 0;
 };
 
+/// The mnemonics that the emulator executes, without encoding suffixes such as
+/// _e32, sorted.
+std::vector<llvm::StringRef> getKnownInstructions();
+
 class Program {
 public:
   /// Decodes `text`. `starts` are byte offsets at which an instruction
