@@ -8,7 +8,7 @@ from lit.llvm import llvm_config
 
 config.name = "kimi-mla-gate"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test", ".s", ".py"]
+config.suffixes = [".mlir", ".test", ".s"]
 config.excludes = ["Inputs", "lit.cfg.py", "lit.site.cfg.py"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.kimi_build_dir, "test")

@@ -64,6 +64,7 @@ void kimi::buildKimiMlaGatePipeline(OpPassManager &pm,
   }
 
   // Tensors to buffers.
+  pm.addPass(createConvertElementwiseToLinalgPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
   bufferize.functionBoundaryTypeConversion = options.functionBoundaryLayout;

@@ -271,11 +271,17 @@ std::optional<Scalar> ElementTrace::step(const Scalar &element) {
     SmallVector<AffineExpr, 4> index(shape->size());
     for (auto [group, position] :
          llvm::zip(collapse.getReassociationIndices(), element.index)) {
+      // The outermost dimension that is not of extent one needs no modulus.
+      int64_t outermost = group.front();
+      for (int64_t i : group)
+        if ((*shape)[i] != 1) {
+          outermost = i;
+          break;
+        }
       AffineExpr rest = position;
-      // A group's outermost dimension needs no modulus.
       for (int64_t i : llvm::reverse(group)) {
-        index[i] = i == group.front() ? rest : rest % (*shape)[i];
-        rest = rest.floorDiv((*shape)[i]);
+        index[i] = i <= outermost ? rest : rest % (*shape)[i];
+        rest = i <= outermost ? constant(0) : rest.floorDiv((*shape)[i]);
       }
     }
     for (AffineExpr &i : index)
