@@ -1,4 +1,4 @@
-//===- ElementTrace.cpp - One tensor element as scalar arithmetic ---------===//
+//===- ElementTrace.cpp - One element as scalar arithmetic ----------------===//
 //
 // Part of the kimi-mla-gate project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,6 +8,7 @@
 
 #include "ElementTrace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -30,9 +31,9 @@ AffineExpr ElementTrace::simplify(AffineExpr expr) const {
   return simplifyAffineExpr(expr, reductionDim() + 1, /*numSymbols=*/0);
 }
 
-AffineExpr ElementTrace::linearize(Value tensor,
+AffineExpr ElementTrace::linearize(Value container,
                                    ArrayRef<AffineExpr> index) const {
-  auto type = cast<RankedTensorType>(tensor.getType());
+  auto type = cast<ShapedType>(container.getType());
   AffineExpr position = constant(0);
   for (auto [extent, i] : llvm::zip(type.getShape(), index))
     position = position * extent + i;
@@ -67,16 +68,18 @@ std::optional<unsigned> ElementTrace::innermostResultDim() const {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-Scalar ElementTrace::makeElement(Value tensor,
-                                 SmallVector<AffineExpr, 4> index) const {
-  auto type = cast<RankedTensorType>(tensor.getType());
+Scalar ElementTrace::makeElement(Value container, Index index,
+                                 Operation *before) const {
+  auto type = cast<ShapedType>(container.getType());
   for (auto [extent, i] : llvm::zip(type.getShape(), index))
     if (extent == 1)
       i = constant(0);
   Scalar scalar;
   scalar.kind = Scalar::Kind::Element;
-  scalar.value = tensor;
+  scalar.value = container;
   scalar.index = std::move(index);
+  if (isa<MemRefType>(type))
+    scalar.before = before;
   return scalar;
 }
 
@@ -128,13 +131,13 @@ Scalar ElementTrace::bodyValue(Value value, const BodyFrame &frame) {
       scalar.value = value;
       return scalar;
     }
-    if (!isa<RankedTensorType>(operand->get().getType()))
+    if (!isa<RankedTensorType, MemRefType>(operand->get().getType()))
       return makeOutsideScalar(operand->get());
     AffineMap map = op.getMatchingIndexingMap(operand);
-    SmallVector<AffineExpr, 4> index;
+    Index index;
     for (AffineExpr expr : map.getResults())
       index.push_back(expr.replaceDims(frame.loops));
-    return makeElement(operand->get(), std::move(index));
+    return makeElement(operand->get(), std::move(index), op);
   }
   Operation *def = value.getDefiningOp();
   if (!def || def->getBlock() != body || matchPattern(value, m_Constant()))
@@ -152,7 +155,7 @@ Scalar ElementTrace::operand(const Scalar &scalar, unsigned i) {
   if (scalar.frame)
     return bodyValue(value, *scalar.frame);
   if (isa<RankedTensorType>(value.getType()))
-    return makeElement(value, scalar.index);
+    return makeElement(value, scalar.index, nullptr);
   return makeOutsideScalar(value);
 }
 
@@ -172,10 +175,15 @@ Scalar ElementTrace::resolve(Scalar scalar) {
 
 std::optional<Scalar> ElementTrace::start(Operation *root, Value value) {
   context = root->getContext();
-  auto type = dyn_cast<RankedTensorType>(root->getResult(0).getType());
+  rootOp = root;
+  ShapedType type;
+  if (root->getNumResults() != 0)
+    type = dyn_cast<RankedTensorType>(root->getResult(0).getType());
+  else if (auto op = dyn_cast<linalg::LinalgOp>(root))
+    type = dyn_cast<MemRefType>(op.getDpsInits()[0].getType());
   if (!type)
     return std::nullopt;
-  SmallVector<AffineExpr, 4> index;
+  Index index;
   for (auto [position, extent] : llvm::enumerate(type.getShape())) {
     dims.push_back({position, extent});
     index.push_back(extent == 1 ? constant(0) : dim(position));
@@ -188,14 +196,26 @@ std::optional<Scalar> ElementTrace::start(Operation *root, Value value) {
   return bodyValue(value, *frame);
 }
 
-const BodyFrame *ElementTrace::enter(linalg::LinalgOp op, unsigned resultNumber,
+const BodyFrame *ElementTrace::enter(linalg::LinalgOp op, unsigned initNumber,
                                      ArrayRef<AffineExpr> index) {
+  OpOperand *init = op.getDpsInitOperand(initNumber);
+  AffineMap map = op.getMatchingIndexingMap(init);
+  // What an op on buffers reads must not be what it has written before; it may
+  // be the very element that it writes next.
+  if (isa<MemRefType>(init->get().getType()))
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (&operand == init || !isa<MemRefType>(operand.get().getType()))
+        continue;
+      if (operand.get() == init->get()
+              ? op.getMatchingIndexingMap(&operand) != map
+              : !areDisjoint(operand.get(), init->get()))
+        overlappingOps.insert(op);
+    }
+
   SmallVector<int64_t, 4> extents = op.getStaticLoopRanges();
   SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   BodyFrame frame{op, {}};
   frame.loops.resize(extents.size());
-  AffineMap map = op.getIndexingMapMatchingResult(
-      op->getResult(resultNumber));
   for (auto [expr, i] : llvm::zip(map.getResults(), index))
     if (auto loop = dyn_cast<AffineDimExpr>(expr))
       frame.loops[loop.getPosition()] = i;
@@ -219,115 +239,337 @@ const BodyFrame *ElementTrace::enter(linalg::LinalgOp op, unsigned resultNumber,
   return &frames.back();
 }
 
+std::optional<Scalar> ElementTrace::stepInto(linalg::LinalgOp op,
+                                             unsigned initNumber,
+                                             Scalar element) {
+  bool reduces = op.getNumReductionLoops() != 0;
+  if (reduces && op.getNumDpsInputs() != 2)
+    return std::nullopt;
+  const BodyFrame *frame = enter(op, initNumber, element.index);
+  if (!frame)
+    return std::nullopt;
+  visitedOps.insert(op);
+  if (reduces) {
+    element.kind = Scalar::Kind::Contraction;
+    element.frame = frame;
+    return element;
+  }
+  return bodyValue(op.getBlock()->getTerminator()->getOperand(initNumber),
+                   *frame);
+}
+
 std::optional<Scalar> ElementTrace::step(const Scalar &element) {
+  return isa<MemRefType>(element.value.getType()) ? stepBuffer(element)
+                                                  : stepTensor(element);
+}
+
+//===----------------------------------------------------------------------===//
+// Reshapes
+//===----------------------------------------------------------------------===//
+
+static std::optional<ArrayRef<int64_t>> staticShape(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  if (!type || !type.hasRank() || !type.hasStaticShape())
+    return std::nullopt;
+  return type.getShape();
+}
+
+std::optional<ElementTrace::Index>
+ElementTrace::expandedIndex(Value result, ArrayRef<ReassociationIndices> groups,
+                            ArrayRef<AffineExpr> index) const {
+  std::optional<ArrayRef<int64_t>> shape = staticShape(result);
+  if (!shape)
+    return std::nullopt;
+  Index sourceIndex;
+  for (const ReassociationIndices &group : groups) {
+    AffineExpr position = constant(0);
+    for (int64_t i : group)
+      position = position * (*shape)[i] + index[i];
+    sourceIndex.push_back(simplify(position));
+  }
+  return sourceIndex;
+}
+
+ElementTrace::Index ElementTrace::delinearize(AffineExpr position,
+                                              ArrayRef<int64_t> shape) const {
+  // The outermost dimension that is not of extent one needs no modulus.
+  size_t outermost = 0;
+  while (outermost + 1 < shape.size() && shape[outermost] == 1)
+    ++outermost;
+  Index index(shape.size(), constant(0));
+  for (size_t i = shape.size(); i-- > outermost;) {
+    index[i] = simplify(i == outermost ? position : position % shape[i]);
+    position = position.floorDiv(shape[i]);
+  }
+  return index;
+}
+
+std::optional<ElementTrace::Index>
+ElementTrace::collapsedIndex(Value source,
+                             ArrayRef<ReassociationIndices> groups,
+                             ArrayRef<AffineExpr> index) const {
+  std::optional<ArrayRef<int64_t>> shape = staticShape(source);
+  if (!shape)
+    return std::nullopt;
+  // Without groups, all dimensions are of extent one.
+  Index sourceIndex(shape->size(), constant(0));
+  for (auto [group, position] : llvm::zip(groups, index)) {
+    Index part =
+        delinearize(position, shape->slice(group.front(), group.size()));
+    llvm::copy(part, sourceIndex.begin() + group.front());
+  }
+  return sourceIndex;
+}
+
+/// The index into the source of a slice, or nothing when it is dynamic.
+static std::optional<SmallVector<AffineExpr, 4>>
+sliceIndex(OffsetSizeAndStrideOpInterface slice,
+           const llvm::SmallBitVector &dropped, ArrayRef<AffineExpr> index,
+           MLIRContext *context) {
+  if (llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic) ||
+      llvm::any_of(slice.getStaticStrides(), ShapedType::isDynamic))
+    return std::nullopt;
+  SmallVector<AffineExpr, 4> sourceIndex;
+  unsigned next = 0;
+  for (auto [i, offset, stride] :
+       llvm::enumerate(slice.getStaticOffsets(), slice.getStaticStrides()))
+    sourceIndex.push_back(dropped.test(i)
+                              ? getAffineConstantExpr(offset, context)
+                              : index[next++] * stride + offset);
+  return sourceIndex;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+static std::optional<APFloat> splatOf(Attribute attr) {
+  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(attr);
+  if (!dense || !dense.isSplat())
+    return std::nullopt;
+  return dense.getSplatValue<APFloat>();
+}
+
+std::optional<Scalar> ElementTrace::stepTensor(const Scalar &element) {
   Operation *def = element.value.getDefiningOp();
   if (!def)
     return std::nullopt;
 
   DenseFPElementsAttr dense;
   if (matchPattern(element.value, m_Constant(&dense))) {
-    if (!dense.isSplat())
-      return std::nullopt;
     Scalar scalar;
     scalar.kind = Scalar::Kind::Constant;
     scalar.value = element.value;
-    scalar.constantValue = dense.getSplatValue<APFloat>();
+    scalar.constantValue = splatOf(dense);
+    if (!scalar.constantValue)
+      return std::nullopt;
     return scalar;
   }
 
-  auto staticShape = [](Value tensor) -> std::optional<ArrayRef<int64_t>> {
-    auto type = dyn_cast<RankedTensorType>(tensor.getType());
-    if (!type || !type.hasStaticShape())
+  auto moved = [&](Value source,
+                   std::optional<Index> index) -> std::optional<Scalar> {
+    if (!index || !isa<RankedTensorType>(source.getType()))
       return std::nullopt;
-    return type.getShape();
-  };
-  auto moved = [&](Value source, SmallVector<AffineExpr, 4> index) -> Scalar {
     visitedOps.insert(def);
-    return makeElement(source, std::move(index));
+    return makeElement(source, std::move(*index), nullptr);
   };
-
-  if (auto castOp = dyn_cast<tensor::CastOp>(def)) {
-    if (!isa<RankedTensorType>(castOp.getSource().getType()))
-      return std::nullopt;
-    return moved(castOp.getSource(), element.index);
-  }
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(def)) {
-    std::optional<ArrayRef<int64_t>> shape = staticShape(expand.getResult());
-    if (!shape)
-      return std::nullopt;
-    SmallVector<AffineExpr, 4> index;
-    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
-      AffineExpr position = constant(0);
-      for (int64_t i : group)
-        position = position * (*shape)[i] + element.index[i];
-      index.push_back(simplify(position));
-    }
-    return moved(expand.getSrc(), std::move(index));
-  }
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(def)) {
-    std::optional<ArrayRef<int64_t>> shape = staticShape(collapse.getSrc());
-    if (!shape)
-      return std::nullopt;
-    SmallVector<AffineExpr, 4> index(shape->size());
-    for (auto [group, position] :
-         llvm::zip(collapse.getReassociationIndices(), element.index)) {
-      // The outermost dimension that is not of extent one needs no modulus.
-      int64_t outermost = group.front();
-      for (int64_t i : group)
-        if ((*shape)[i] != 1) {
-          outermost = i;
-          break;
-        }
-      AffineExpr rest = position;
-      for (int64_t i : llvm::reverse(group)) {
-        index[i] = i <= outermost ? rest : rest % (*shape)[i];
-        rest = i <= outermost ? constant(0) : rest.floorDiv((*shape)[i]);
-      }
-    }
-    for (AffineExpr &i : index)
-      i = simplify(i);
-    return moved(collapse.getSrc(), std::move(index));
-  }
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def)) {
-    if (llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic) ||
-        llvm::any_of(slice.getStaticStrides(), ShapedType::isDynamic))
-      return std::nullopt;
-    llvm::SmallBitVector dropped = slice.getDroppedDims();
-    SmallVector<AffineExpr, 4> index;
-    unsigned next = 0;
-    for (auto [i, offset, stride] :
-         llvm::enumerate(slice.getStaticOffsets(), slice.getStaticStrides()))
-      index.push_back(dropped.test(i)
-                          ? constant(offset)
-                          : element.index[next++] * stride + offset);
-    return moved(slice.getSource(), std::move(index));
-  }
+  if (auto cast = dyn_cast<tensor::CastOp>(def))
+    return moved(cast.getSource(), element.index);
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(def))
+    return moved(expand.getSrc(),
+                 expandedIndex(expand.getResult(),
+                               expand.getReassociationIndices(),
+                               element.index));
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(def))
+    return moved(collapse.getSrc(),
+                 collapsedIndex(collapse.getSrc(),
+                                collapse.getReassociationIndices(),
+                                element.index));
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def))
+    return moved(slice.getSource(), sliceIndex(slice, slice.getDroppedDims(),
+                                               element.index, context));
 
   unsigned resultNumber = cast<OpResult>(element.value).getResultNumber();
   if (auto op = dyn_cast<linalg::LinalgOp>(def)) {
     if (!op.hasPureTensorSemantics())
       return std::nullopt;
-    bool reduces = op.getNumReductionLoops() != 0;
-    if (reduces && op.getNumDpsInputs() != 2)
-      return std::nullopt;
-    const BodyFrame *frame = enter(op, resultNumber, element.index);
-    if (!frame)
-      return std::nullopt;
-    visitedOps.insert(def);
-    if (reduces) {
-      Scalar scalar = element;
-      scalar.kind = Scalar::Kind::Contraction;
-      scalar.frame = frame;
-      return scalar;
-    }
-    return bodyValue(op.getBlock()->getTerminator()->getOperand(resultNumber),
-                     *frame);
+    return stepInto(op, resultNumber, element);
   }
   if (OpTrait::hasElementwiseMappableTraits(def) && def->getNumResults() == 1 &&
       isa<FloatType>(getElementTypeOrSelf(element.value))) {
     visitedOps.insert(def);
     return makeOperation(element.value, nullptr, element.index);
   }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+/// How many ops in front of a read are looked at for the one that wrote what is
+/// read. Bufferization leaves producer and consumer close together; the bound
+/// keeps the cost of a buffer that nobody wrote from growing with the block.
+constexpr unsigned maxScannedOps = 1024;
+
+/// The constant global that `buffer` is, or null.
+static memref::GlobalOp constantGlobal(Value buffer) {
+  auto get = buffer.getDefiningOp<memref::GetGlobalOp>();
+  if (!get)
+    return nullptr;
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      get, get.getNameAttr());
+  return global && global.getConstant() ? global : nullptr;
+}
+
+bool ElementTrace::areDisjoint(Value lhs, Value rhs) {
+  // Nothing may write to a constant, so it shares no byte that matters.
+  if (constantGlobal(lhs) || constantGlobal(rhs))
+    return true;
+  if (!aliases)
+    aliases.emplace(rootOp);
+  return aliases->alias(lhs, rhs).isNo();
+}
+
+bool ElementTrace::mayWrite(Operation *op, Value buffer) {
+  // The alias analysis does not know linalg.yield, and takes every structured
+  // op for a write to everything.
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    bool pureBody = llvm::all_of(
+        linalgOp.getBlock()->without_terminator(),
+        [](Operation &nested) { return isMemoryEffectFree(&nested); });
+    if (pureBody)
+      return llvm::any_of(linalgOp.getDpsInits(), [&](Value init) {
+        return isa<MemRefType>(init.getType()) && !areDisjoint(init, buffer);
+      });
+  }
+  if (!aliases)
+    aliases.emplace(rootOp);
+  return aliases->getModRef(op, buffer).isMod();
+}
+
+/// The last op in front of `before` that may write `buffer`, or null. `known`
+/// says whether null means that there is none in the block.
+Operation *ElementTrace::lastWriter(Value buffer, Operation *before,
+                                    bool &known) {
+  known = true;
+  unsigned scanned = 0;
+  for (Operation *op = before->getPrevNode(); op; op = op->getPrevNode()) {
+    if (++scanned > maxScannedOps)
+      break;
+    if (op == buffer.getDefiningOp())
+      return nullptr;
+    if (mayWrite(op, buffer))
+      return op;
+  }
+  known = scanned <= maxScannedOps;
+  return nullptr;
+}
+
+/// The buffer that `view` covers without rearranging, or null: a reshape or a
+/// cast.
+static Value reshapedBuffer(Value view) {
+  Operation *def = view.getDefiningOp();
+  if (isa_and_nonnull<memref::CastOp, memref::ExpandShapeOp,
+                      memref::CollapseShapeOp>(def))
+    return def->getOperand(0);
+  return nullptr;
+}
+
+std::optional<Scalar> ElementTrace::stepBuffer(const Scalar &element) {
+  Value buffer = element.value;
+  if (memref::GlobalOp global = constantGlobal(buffer)) {
+    Scalar scalar;
+    scalar.kind = Scalar::Kind::Constant;
+    scalar.value = buffer;
+    scalar.constantValue = splatOf(global.getInitialValueAttr());
+    if (!scalar.constantValue)
+      return std::nullopt;
+    return scalar;
+  }
+  bool known;
+  Operation *writer = lastWriter(buffer, element.before, known);
+  if (!known)
+    return std::nullopt;
+
+  // What the writer wrote, seen as the buffer that is read.
+  if (writer) {
+    Value written;
+    std::optional<unsigned> initNumber;
+    if (auto op = dyn_cast<linalg::LinalgOp>(writer)) {
+      if (!op.hasPureBufferSemantics())
+        return std::nullopt;
+      for (auto [i, init] : llvm::enumerate(op.getDpsInits()))
+        if (!areDisjoint(init, buffer)) {
+          if (initNumber)
+            return std::nullopt;
+          initNumber = i;
+          written = init;
+        }
+    } else if (auto copy = dyn_cast<memref::CopyOp>(writer)) {
+      written = copy.getTarget();
+    }
+    if (!written)
+      return std::nullopt;
+
+    std::optional<Index> index;
+    if (written == buffer) {
+      index = element.index;
+    } else {
+      // A reshape of the same buffer.
+      Value source = written;
+      while (source != buffer) {
+        Value next = reshapedBuffer(source);
+        if (!next)
+          break;
+        source = next;
+      }
+      std::optional<ArrayRef<int64_t>> shape = staticShape(written);
+      if (source == buffer && shape && staticShape(buffer))
+        index = delinearize(linearize(buffer, element.index), *shape);
+    }
+    if (index) {
+      Scalar seen = makeElement(written, std::move(*index), writer);
+      std::optional<Scalar> producer;
+      if (initNumber) {
+        producer = stepInto(cast<linalg::LinalgOp>(writer), *initNumber, seen);
+      } else {
+        visitedOps.insert(writer);
+        Value source = cast<memref::CopyOp>(writer).getSource();
+        if (isa<MemRefType>(source.getType()))
+          producer = makeElement(source, seen.index, writer);
+      }
+      if (producer)
+        writers[element.before].insert(writer);
+      return producer;
+    }
+  }
+
+  // Through a view to the buffer under it, which the writer may have written.
+  Operation *def = buffer.getDefiningOp();
+  if (!def)
+    return std::nullopt;
+  auto moved = [&](Value source,
+                   std::optional<Index> index) -> std::optional<Scalar> {
+    if (!index || !isa<MemRefType>(source.getType()))
+      return std::nullopt;
+    return makeElement(source, std::move(*index), element.before);
+  };
+  if (auto cast = dyn_cast<memref::CastOp>(def))
+    return moved(cast.getSource(), element.index);
+  if (auto expand = dyn_cast<memref::ExpandShapeOp>(def))
+    return moved(expand.getSrc(),
+                 expandedIndex(expand.getResult(),
+                               expand.getReassociationIndices(),
+                               element.index));
+  if (auto collapse = dyn_cast<memref::CollapseShapeOp>(def))
+    return moved(collapse.getSrc(),
+                 collapsedIndex(collapse.getSrc(),
+                                collapse.getReassociationIndices(),
+                                element.index));
+  if (auto slice = dyn_cast<memref::SubViewOp>(def))
+    return moved(slice.getSource(), sliceIndex(slice, slice.getDroppedDims(),
+                                               element.index, context));
   return std::nullopt;
 }
 
@@ -343,7 +585,7 @@ Scalar ElementTrace::contractionYield(const Scalar &contraction) {
 
 Scalar ElementTrace::contractionInit(const Scalar &contraction) {
   linalg::LinalgOp op = contraction.frame->op;
-  return makeElement(op.getDpsInits()[0], contraction.index);
+  return makeElement(op.getDpsInits()[0], contraction.index, op);
 }
 
 int64_t ElementTrace::contractionExtent(const Scalar &contraction) const {

@@ -6,11 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Follows an element of a tensor backwards through the ops that computed it.
-// Structured ops are taken apart through their indexing maps and bodies, which
-// named linalg ops have as well as generics; reshapes, casts and slices only
-// change the index. Everything is computed on demand, so a trace that is given
-// up early costs little, and nothing of the IR is changed.
+// Follows an element of a tensor or a buffer backwards through the ops that
+// computed it. Structured ops are taken apart through their indexing maps and
+// bodies, which named linalg ops have as well as generics; reshapes, casts and
+// slices only change the index. Everything is computed on demand, so a trace
+// that is given up early costs little, and nothing of the IR is changed.
+//
+// An element of a buffer is what the buffer holds just before some op. Its
+// producer is the last op in front of that one, in the same block, that may
+// write the buffer; if that op is not known to write all of it, nothing is.
 //
 // An index is a list of affine expressions: dimension i stands for dimension i
 // of the result where the trace started, and the one after the last stands for
@@ -22,6 +26,7 @@
 #ifndef KIMIMLAGATE_LIB_TRANSFORMS_ELEMENTTRACE_H
 #define KIMIMLAGATE_LIB_TRANSFORMS_ELEMENTTRACE_H
 
+#include "mlir/Analysis/AliasAnalysis.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Value.h"
@@ -46,7 +51,7 @@ class Scalar {
 public:
   Scalar() = default;
 
-  /// An element of tensor() at indices().
+  /// An element of container() at indices().
   bool isElement() const { return kind == Kind::Element; }
   /// An element of the result of a structured op that reduces.
   bool isContraction() const { return kind == Kind::Contraction; }
@@ -62,10 +67,13 @@ public:
   }
   unsigned numOperands() const { return op() ? op()->getNumOperands() : 0; }
 
-  mlir::Value tensor() const { return value; }
+  /// A tensor or a buffer.
+  mlir::Value container() const { return value; }
+  /// The op in front of which an element of a buffer is read.
+  mlir::Operation *readBefore() const { return before; }
   llvm::ArrayRef<mlir::AffineExpr> indices() const { return index; }
   mlir::linalg::LinalgOp contraction() const {
-    return value.getDefiningOp<mlir::linalg::LinalgOp>();
+    return frame ? frame->op : mlir::linalg::LinalgOp();
   }
   mlir::Type type() const { return mlir::getElementTypeOrSelf(value); }
 
@@ -81,9 +89,10 @@ private:
   };
 
   Kind kind = Kind::Opaque;
-  /// The tensor of an element or a contraction; the result of an op; else the
-  /// scalar itself.
+  /// The container of an element or a contraction; the result of an op; else
+  /// the scalar itself.
   mlir::Value value;
+  mlir::Operation *before = nullptr;
   /// Of an element, a contraction, or an op on tensors.
   llvm::SmallVector<mlir::AffineExpr, 4> index;
   /// Where an op in a body is; what a contraction is entered with.
@@ -93,9 +102,9 @@ private:
 
 class ElementTrace {
 public:
-  /// Starts at an element of the result of `root`, which has one dimension of
-  /// the trace for each dimension of the result. Returns `value`, which is the
-  /// result of `root` or of an op in its body.
+  /// Starts at an element of the only result of `root`, or of the only buffer
+  /// that it writes, which has one dimension of the trace for each of its own.
+  /// Returns `value`, which is the result of `root` or of an op in its body.
   std::optional<Scalar> start(mlir::Operation *root, mlir::Value value);
 
   /// Operand `i` of scalar.op().
@@ -114,7 +123,8 @@ public:
   int64_t contractionExtent(const Scalar &contraction) const;
   mlir::AffineExpr contractionDim(const Scalar &contraction) const;
 
-  /// Row-major position of an element in its tensor, which has a static shape.
+  /// Row-major position of an element in its container, which has a static
+  /// shape.
   mlir::AffineExpr linearize(const Scalar &element) const;
   mlir::AffineExpr linearizeResult() const;
   bool dependsOn(const Scalar &element, unsigned dim) const;
@@ -134,25 +144,74 @@ public:
   const llvm::SmallPtrSetImpl<mlir::Operation *> &visited() const {
     return visitedOps;
   }
-  void clearVisited() { visitedOps.clear(); }
+  void clearVisited() {
+    visitedOps.clear();
+    writers.clear();
+  }
+  /// The ops that wrote the buffers that `reader` read, as far as step()
+  /// followed them.
+  llvm::ArrayRef<mlir::Operation *> writersFor(mlir::Operation *reader) const {
+    auto it = writers.find(reader);
+    if (it == writers.end())
+      return {};
+    return it->second.getArrayRef();
+  }
+
+  /// The ops on buffers that step() looked into although they may read what
+  /// they have written: what the trace says of them need not hold.
+  const llvm::SmallPtrSetImpl<mlir::Operation *> &overlapping() const {
+    return overlappingOps;
+  }
+
+  /// Whether two buffers certainly have no byte in common that anything writes,
+  /// and whether an op may write to a buffer.
+  bool areDisjoint(mlir::Value lhs, mlir::Value rhs);
+  bool mayWrite(mlir::Operation *op, mlir::Value buffer);
 
 private:
   unsigned reductionDim() const { return dims.size(); }
-  Scalar makeElement(mlir::Value tensor,
-                     llvm::SmallVector<mlir::AffineExpr, 4> index) const;
+  Scalar makeElement(mlir::Value container,
+                     llvm::SmallVector<mlir::AffineExpr, 4> index,
+                     mlir::Operation *before) const;
   Scalar makeOperation(mlir::Value value, const BodyFrame *frame,
                        llvm::ArrayRef<mlir::AffineExpr> index);
   Scalar makeOutsideScalar(mlir::Value value) const;
   Scalar bodyValue(mlir::Value value, const BodyFrame &frame);
-  const BodyFrame *enter(mlir::linalg::LinalgOp op, unsigned resultNumber,
+  const BodyFrame *enter(mlir::linalg::LinalgOp op, unsigned initNumber,
                          llvm::ArrayRef<mlir::AffineExpr> index);
-  mlir::AffineExpr linearize(mlir::Value tensor,
+  /// What `op` computes for one element of its init `initNumber`, of which
+  /// `element` is a copy with that init's index.
+  std::optional<Scalar> stepInto(mlir::linalg::LinalgOp op, unsigned initNumber,
+                                 Scalar element);
+  std::optional<Scalar> stepTensor(const Scalar &element);
+  std::optional<Scalar> stepBuffer(const Scalar &element);
+  /// The index into the source of a reshape, or nothing when a shape is
+  /// dynamic.
+  using Index = llvm::SmallVector<mlir::AffineExpr, 4>;
+  std::optional<Index>
+  expandedIndex(mlir::Value result,
+                llvm::ArrayRef<mlir::ReassociationIndices> groups,
+                llvm::ArrayRef<mlir::AffineExpr> index) const;
+  std::optional<Index>
+  collapsedIndex(mlir::Value source,
+                 llvm::ArrayRef<mlir::ReassociationIndices> groups,
+                 llvm::ArrayRef<mlir::AffineExpr> index) const;
+  Index delinearize(mlir::AffineExpr position,
+                    llvm::ArrayRef<int64_t> shape) const;
+  mlir::Operation *lastWriter(mlir::Value buffer, mlir::Operation *before,
+                              bool &known);
+  mlir::AffineExpr linearize(mlir::Value container,
                              llvm::ArrayRef<mlir::AffineExpr> index) const;
 
   mlir::MLIRContext *context = nullptr;
   llvm::SmallVector<std::pair<unsigned, int64_t>, 4> dims;
   std::deque<BodyFrame> frames;
   llvm::SmallPtrSet<mlir::Operation *, 16> visitedOps;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallSetVector<mlir::Operation *, 4>>
+      writers;
+  llvm::SmallPtrSet<mlir::Operation *, 4> overlappingOps;
+  std::optional<mlir::AliasAnalysis> aliases;
+  mlir::Operation *rootOp = nullptr;
 };
 
 } // namespace kimi

@@ -407,32 +407,28 @@ FailureOr<EmittedKernel> kimi::getOrEmitKernel(ModuleOp module,
 
 namespace {
 
-/// The buffer of `tensor` as the kernel takes it. Asking bufferization for the
-/// kernel's own layout would make it copy every buffer whose layout it cannot
-/// prove, 22 MB of weight included; so any layout is asked for, and checked.
-Value createOperand(ImplicitLocOpBuilder &b, Value tensor, StringRef name,
-                    MemRefType kernelType, bool readOnly) {
-  auto tensorType = cast<RankedTensorType>(tensor.getType());
-  SmallVector<int64_t> anyStride(tensorType.getRank(), ShapedType::kDynamic);
-  auto bufferType = MemRefType::get(
-      tensorType.getShape(), tensorType.getElementType(),
-      StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, anyStride));
-  Value buffer =
-      bufferization::ToBufferOp::create(b, bufferType, tensor, readOnly);
+/// `buffer` as the kernel takes it. Strides that its type does not say are
+/// checked when the program runs.
+Value createOperand(ImplicitLocOpBuilder &b, Value buffer, StringRef name,
+                    MemRefType kernelType) {
+  auto type = cast<MemRefType>(buffer.getType());
   auto metadata = memref::ExtractStridedMetadataOp::create(b, buffer);
 
   // Row-major without gaps; the stride of a dimension of one does not matter.
   Value contiguous;
+  SmallVector<int64_t> known = type.getStridesAndOffset().first;
   int64_t stride = 1;
-  for (int64_t i = tensorType.getRank() - 1; i >= 0; --i) {
-    int64_t extent = tensorType.getDimSize(i);
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    int64_t extent = type.getDimSize(i);
     if (extent == 1)
       continue;
-    Value equal = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::eq, metadata.getStrides()[i],
-        arith::ConstantIndexOp::create(b, stride));
-    contiguous =
-        contiguous ? arith::AndIOp::create(b, contiguous, equal) : equal;
+    if (ShapedType::isDynamic(known[i])) {
+      Value equal = arith::CmpIOp::create(
+          b, arith::CmpIPredicate::eq, metadata.getStrides()[i],
+          arith::ConstantIndexOp::create(b, stride));
+      contiguous =
+          contiguous ? arith::AndIOp::create(b, contiguous, equal) : equal;
+    }
     stride *= extent;
   }
   if (contiguous)
@@ -449,6 +445,66 @@ Value createOperand(ImplicitLocOpBuilder &b, Value tensor, StringRef name,
       OpFoldResult(metadata.getOffset()), sizes, strides);
 }
 
+/// The buffer of `tensor`, of any layout. Asking bufferization for the kernel's
+/// own layout would make it copy every buffer whose layout it cannot prove,
+/// 22 MB of weight included.
+Value createBuffer(ImplicitLocOpBuilder &b, Value tensor, bool readOnly) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<int64_t> anyStride(type.getRank(), ShapedType::kDynamic);
+  auto bufferType = MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, anyStride));
+  return bufferization::ToBufferOp::create(b, bufferType, tensor, readOnly);
+}
+
+/// The first byte of an operand of the kernel, and the one behind its last.
+std::pair<Value, Value> createRange(ImplicitLocOpBuilder &b, Value operand) {
+  auto type = cast<MemRefType>(operand.getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, operand);
+  Value begin = arith::AddIOp::create(
+      b, memref::ExtractAlignedPointerAsIndexOp::create(b, operand),
+      arith::MulIOp::create(b, metadata.getOffset(),
+                            arith::ConstantIndexOp::create(b, bytes)));
+  Value end = arith::AddIOp::create(
+      b, begin,
+      arith::ConstantIndexOp::create(b, bytes * type.getNumElements()));
+  return {begin, end};
+}
+
+/// Stops the program if the destination overlaps `operand`; equal is allowed
+/// for the attention.
+void createOverlapCheck(ImplicitLocOpBuilder &b, Value operand,
+                        Value destination, StringRef name, bool mayBeEqual) {
+  auto [begin, end] = createRange(b, operand);
+  auto [outBegin, outEnd] = createRange(b, destination);
+  auto compare = [&](arith::CmpIPredicate predicate, Value lhs,
+                     Value rhs) -> Value {
+    return arith::CmpIOp::create(b, predicate, lhs, rhs);
+  };
+  Value fine =
+      arith::OrIOp::create(b, compare(arith::CmpIPredicate::ule, end, outBegin),
+                           compare(arith::CmpIPredicate::ule, outEnd, begin));
+  if (mayBeEqual)
+    fine = arith::OrIOp::create(
+        b, fine, compare(arith::CmpIPredicate::eq, begin, outBegin));
+  cf::AssertOp::create(
+      b, fine,
+      llvm::formatv("kimi-mla-gate: the destination overlaps {0}", name).str());
+}
+
+void createLaunchOp(ImplicitLocOpBuilder &b, const KernelPlan &plan,
+                    gpu::GPUFuncOp kernel, ValueRange operands) {
+  auto size = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  Value one = size(1);
+  gpu::KernelDim3 workgroups{size(plan.workgroups), one, one};
+  gpu::KernelDim3 workgroupSize{size(plan.workgroupSize()), one, one};
+  gpu::LaunchFuncOp::create(b, kernel, workgroups, workgroupSize,
+                            /*dynamicSharedMemorySize=*/Value(), operands);
+}
+
 } // namespace
 
 Value kimi::createLaunch(OpBuilder &builder, const MlaGate &gate,
@@ -459,16 +515,34 @@ Value kimi::createLaunch(OpBuilder &builder, const MlaGate &gate,
   auto types =
       llvm::map_to_vector(operandTypes(b.getContext(), plan),
                           [](Type type) { return cast<MemRefType>(type); });
-  auto resultType = cast<RankedTensorType>(gate.result().getType());
+  const char *names[] = {"hidden", "weight", "attention", "the destination"};
 
-  SmallVector<Value> operands = {
-      createOperand(b, gate.hidden, "hidden", types[0], /*readOnly=*/true),
-      createOperand(b, gate.weight, "weight", types[1], /*readOnly=*/true),
-      createOperand(b, gate.attention, "attention", types[2],
-                    /*readOnly=*/true)};
+  if (gate.isOnBuffers()) {
+    Value buffers[] = {gate.hidden, gate.weight, gate.attention,
+                       gate.destination};
+    SmallVector<Value> operands;
+    for (auto [buffer, name, type] : llvm::zip(buffers, names, types))
+      operands.push_back(createOperand(b, buffer, name, type));
+    bool mayOverlap[] = {gate.destinationMayOverlapHidden,
+                         gate.destinationMayOverlapWeight,
+                         gate.destinationMayOverlapAttention};
+    for (auto [i, overlaps] : llvm::enumerate(mayOverlap))
+      if (overlaps)
+        createOverlapCheck(b, operands[i], operands[3], names[i],
+                           /*mayBeEqual=*/i == 2);
+    createLaunchOp(b, plan, kernel, operands);
+    return nullptr;
+  }
+
+  Value inputs[] = {gate.hidden, gate.weight, gate.attention};
+  SmallVector<Value> operands;
+  for (auto [tensor, name, type] : llvm::zip(inputs, names, types))
+    operands.push_back(createOperand(
+        b, createBuffer(b, tensor, /*readOnly=*/true), name, type));
 
   // The kernel writes every element, so a destination whose old contents
   // nobody can name may as well be a new one.
+  auto resultType = cast<RankedTensorType>(gate.result().getType());
   Value destination = gate.destination;
   if (!destination)
     destination = tensor::EmptyOp::create(b, resultType.getShape(),
@@ -489,23 +563,11 @@ Value kimi::createLaunch(OpBuilder &builder, const MlaGate &gate,
           types[3].getStridesAndOffset().first);
     outOperand = memref::CastOp::create(b, types[3], outOperand);
   } else {
-    outOperand = createOperand(b, destination, "the destination", types[3],
-                               /*readOnly=*/false);
-    resultBuffer = outOperand.getDefiningOp<memref::ReinterpretCastOp>()
-                       .getSource()
-                       .getDefiningOp<memref::ExtractStridedMetadataOp>()
-                       .getSource();
+    resultBuffer = createBuffer(b, destination, /*readOnly=*/false);
+    outOperand = createOperand(b, resultBuffer, names[3], types[3]);
   }
   operands.push_back(outOperand);
-
-  auto size = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
-  Value one = size(1);
-  gpu::KernelDim3 workgroups{size(plan.workgroups), one, one};
-  gpu::KernelDim3 workgroupSize{size(plan.workgroupSize()), one, one};
-  gpu::LaunchFuncOp::create(b, kernel, workgroups, workgroupSize,
-                            /*dynamicSharedMemorySize=*/Value(), operands);
+  createLaunchOp(b, plan, kernel, operands);
   return bufferization::ToTensorOp::create(b, resultType, resultBuffer,
                                            /*restrict=*/true,
                                            /*writable=*/true);

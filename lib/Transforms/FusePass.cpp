@@ -25,7 +25,9 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
+#include <vector>
 
 namespace kimi {
 #define GEN_PASS_DEF_KIMIMLAGATEFUSE
@@ -61,8 +63,7 @@ void remarkMissed(arith::MulFOp multiply, const MissedGate &missed) {
                         missed.message);
 }
 
-void remarkFused(MlaGate &gate, const KernelPlan &plan,
-                 gpu::GPUFuncOp kernel) {
+void remarkFused(MlaGate &gate, const KernelPlan &plan, gpu::GPUFuncOp kernel) {
   remark::passed(multiplyLocation(gate.multiply),
                  remarkOptions(gate.multiply, "MlaGateFused"))
       << remark::add("MLA output gate fused into one kernel")
@@ -86,6 +87,7 @@ public:
 private:
   LogicalResult readOptions();
   void eraseChain(const MlaGate &gate);
+  void eraseChainOnBuffers(const MlaGate &gate);
 
   const ChipInfo *chipInfo = nullptr;
   GateContract contract;
@@ -120,6 +122,8 @@ LogicalResult FusePass::readOptions() {
 /// Erases the ops of a gate whose result has been replaced, and what only they
 /// used.
 void FusePass::eraseChain(const MlaGate &gate) {
+  if (gate.isOnBuffers())
+    return eraseChainOnBuffers(gate);
   llvm::SetVector<Operation *> inputs;
   for (Operation *op : llvm::reverse(gate.chain)) {
     // Scalars that a body captures are inputs as well.
@@ -144,12 +148,77 @@ void FusePass::eraseChain(const MlaGate &gate) {
   }
 }
 
+/// The same for buffers: what a dead buffer holds is dead as well.
+void FusePass::eraseChainOnBuffers(const MlaGate &gate) {
+  // Buffers that the erased ops read, such as a transposed copy of the weight.
+  llvm::SetVector<Value> buffers(gate.intermediates.begin(),
+                                 gate.intermediates.end());
+  llvm::SmallSetVector<Operation *, 8> feeders(gate.feeders.begin(),
+                                               gate.feeders.end());
+  auto addBuffers = [&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      while (auto view = operand.getDefiningOp<ViewLikeOpInterface>())
+        operand = view.getViewSource();
+      if (isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
+              operand.getDefiningOp()))
+        buffers.insert(operand);
+    }
+  };
+  for (Operation *op : gate.chain) {
+    addBuffers(op);
+    op->erase();
+  }
+
+  // A buffer is dead when nobody but feeders writes to it, and nobody reads it.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Value buffer : llvm::to_vector(buffers)) {
+      SmallVector<Operation *> users;
+      SmallVector<Value> views = {buffer};
+      bool isDead = true;
+      while (!views.empty() && isDead)
+        for (Operation *user : views.pop_back_val().getUsers()) {
+          users.push_back(user);
+          if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
+            views.push_back(view.getViewDest());
+            continue;
+          }
+          if (isa<memref::DeallocOp>(user))
+            continue;
+          // A feeder may write one buffer and read another.
+          Value target;
+          if (auto copy = dyn_cast<memref::CopyOp>(user))
+            target = copy.getTarget();
+          else if (auto op = dyn_cast<linalg::LinalgOp>(user))
+            target = op.getDpsInits()[0];
+          while (target && target.getDefiningOp<ViewLikeOpInterface>())
+            target =
+                target.getDefiningOp<ViewLikeOpInterface>().getViewSource();
+          if (!feeders.contains(user) || target != buffer)
+            isDead = false;
+        }
+      if (!isDead)
+        continue;
+      changed = true;
+      buffers.remove(buffer);
+      llvm::SmallSetVector<Operation *, 8> dead(users.begin(), users.end());
+      for (Operation *user : llvm::reverse(dead.getArrayRef())) {
+        if (feeders.remove(user))
+          addBuffers(user);
+        user->erase();
+      }
+      buffers.remove(buffer);
+      buffer.getDefiningOp()->erase();
+    }
+  }
+}
+
 void FusePass::runOnOperation() {
   if (failed(readOptions()))
     return signalPassFailure();
 
   // Analysis first, so that no verdict depends on what was rewritten before.
-  SmallVector<std::pair<MlaGate, KernelPlan>> gates;
+  std::vector<std::pair<MlaGate, KernelPlan>> gates;
   getOperation().walk([&](arith::MulFOp multiply) {
     MatchResult match = matchMlaGate(multiply);
     if (std::holds_alternative<NotAGate>(match))
@@ -189,9 +258,8 @@ void FusePass::runOnOperation() {
     std::unique_ptr<SymbolTable> &symbols = symbolTables[module];
     if (!symbols)
       symbols = std::make_unique<SymbolTable>(module);
-    FailureOr<EmittedKernel> kernel =
-        getOrEmitKernel(module, *symbols, *chipInfo, plan,
-                        {gate.sigmoid, productionRounding});
+    FailureOr<EmittedKernel> kernel = getOrEmitKernel(
+        module, *symbols, *chipInfo, plan, {gate.sigmoid, productionRounding});
     if (failed(kernel)) {
       emitError(gate.root->getLoc())
           << "kimi-mla-gate-fuse: the kernel cannot be lowered for "
@@ -201,9 +269,10 @@ void FusePass::runOnOperation() {
     if (kernel->isNew)
       ++numKernels;
     remarkFused(gate, plan, kernel->function);
-    Value result = createLaunch(builder, gate, plan, kernel->function);
-    replaced[gate.result()] = result;
-    gate.result().replaceAllUsesWith(result);
+    if (Value result = createLaunch(builder, gate, plan, kernel->function)) {
+      replaced[gate.result()] = result;
+      gate.result().replaceAllUsesWith(result);
+    }
     eraseChain(gate);
     ++numFused;
   }

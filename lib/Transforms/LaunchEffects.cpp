@@ -17,9 +17,9 @@ namespace {
 struct LaunchMemoryEffects
     : public MemoryEffectOpInterface::ExternalModel<LaunchMemoryEffects,
                                                     gpu::LaunchFuncOp> {
-  void getEffects(Operation *op,
-                  SmallVectorImpl<MemoryEffects::EffectInstance> &effects)
-      const {
+  void
+  getEffects(Operation *op,
+             SmallVectorImpl<MemoryEffects::EffectInstance> &effects) const {
     // Buffers by name, for those who ask about one; and everything, since a
     // kernel may hold pointers.
     for (OpOperand &operand :

@@ -9,6 +9,7 @@
 #include "KimiMlaGate/Transforms/Match.h"
 #include "ElementTrace.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -40,6 +41,10 @@ StringRef kimi::stringifyMissedReason(MissedReason reason) {
     return "attention-layout";
   case MissedReason::ContractionBody:
     return "contraction-body";
+  case MissedReason::DestinationAlias:
+    return "destination-alias";
+  case MissedReason::DestinationLayout:
+    return "destination-layout";
   case MissedReason::DynamicShape:
     return "dynamic-shape";
   case MissedReason::ElementType:
@@ -52,6 +57,8 @@ StringRef kimi::stringifyMissedReason(MissedReason reason) {
     return "gate-indexing";
   case MissedReason::HiddenLayout:
     return "hidden-layout";
+  case MissedReason::InputOverwritten:
+    return "input-overwritten";
   case MissedReason::Placement:
     return "placement";
   case MissedReason::ProductPrecision:
@@ -191,13 +198,17 @@ private:
   Failure matchFactors(const Scalar &contraction, Scalar lhs, Scalar rhs);
   Failure matchAttention(const Scalar &attention);
   Failure checkUses();
+  Failure checkBuffers();
 
   arith::MulFOp multiply;
   ElementTrace trace;
   MlaGate gate;
   /// The side of the product that is like a sigmoid, and the other one.
   Scalar sigmoidSide, attentionSide;
-  /// Tensor ops from the root to the contraction.
+  /// The ops in front of which the buffers of hidden and of the weight are
+  /// read.
+  Operation *hiddenRead = nullptr, *weightRead = nullptr;
+  /// Ops from the root to the contraction.
   llvm::SmallSetVector<Operation *, 8> chain;
 
   bool collectChain(Operation *op);
@@ -208,7 +219,9 @@ MatchResult GateMatcher::match() {
   Operation *root = multiply;
   if (!isa<RankedTensorType>(multiply.getType())) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(multiply->getParentOp());
-    if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
+    if (!linalgOp ||
+        (!linalgOp.hasPureTensorSemantics() &&
+         !linalgOp.hasPureBufferSemantics()) ||
         linalgOp.getNumParallelLoops() != linalgOp.getNumLoops())
       return NotAGate();
     root = linalgOp;
@@ -245,12 +258,16 @@ GateMatcher::Failure GateMatcher::matchProduct() {
         return missed(MissedReason::ExtraArithmetic,
                       "{0} follows the product in the same body",
                       describe(user));
-    if (gate.root->getNumResults() != 1)
+    int64_t results = cast<linalg::LinalgOp>(gate.root).getNumDpsInits();
+    if (results != 1)
       return missed(MissedReason::ExtraUse,
                     "{0} has {1} results; the gate must have one",
-                    describe(gate.root), gate.root->getNumResults());
+                    describe(gate.root), results);
   }
-  auto type = cast<RankedTensorType>(gate.result().getType());
+  auto type = cast<ShapedType>(
+      gate.isOnBuffers()
+          ? cast<linalg::LinalgOp>(gate.root).getDpsInits()[0].getType()
+          : gate.result().getType());
   if (type.getElementType() != Float32Type::get(type.getContext()) &&
       !type.getElementType().isBF16())
     return missed(MissedReason::ElementType,
@@ -281,10 +298,11 @@ GateMatcher::Failure GateMatcher::matchSigmoid(Scalar scalar) {
   gate.sigmoid = SigmoidArithmetic::BF16Steps;
   if (auto truncation = dyn_cast_or_null<arith::TruncFOp>(op)) {
     if (!roundsToNearestEven(truncation))
-      return missed(MissedReason::SigmoidForm,
-                    "the sigmoid is rounded with mode {0}; the kernel rounds "
-                    "to nearest even",
-                    arith::stringifyRoundingMode(*truncation.getRoundingmode()));
+      return missed(
+          MissedReason::SigmoidForm,
+          "the sigmoid is rounded with mode {0}; the kernel rounds "
+          "to nearest even",
+          arith::stringifyRoundingMode(*truncation.getRoundingmode()));
     scalar = trace.resolve(trace.operand(scalar, 0));
     op = scalar.op();
     gate.sigmoid = SigmoidArithmetic::F32;
@@ -425,10 +443,10 @@ GateMatcher::Failure GateMatcher::matchProjection(Scalar scalar) {
 
 GateMatcher::Failure GateMatcher::matchContraction(const Scalar &contraction) {
   gate.contraction = contraction.contraction();
-  if (gate.contraction->getNumResults() != 1)
+  if (gate.contraction.getNumDpsInits() != 1)
     return missed(MissedReason::ExtraUse,
                   "the contraction has {0} results; the gate reads one",
-                  gate.contraction->getNumResults());
+                  gate.contraction.getNumDpsInits());
   if (llvm::any_of(gate.contraction.getStaticLoopRanges(),
                    ShapedType::isDynamic))
     return missed(MissedReason::DynamicShape,
@@ -489,6 +507,27 @@ GateMatcher::matchContractionBody(const Scalar &contraction, Scalar &lhs,
   lhs = trace.operand(*product, 0);
   rhs = trace.operand(*product, 1);
   return std::nullopt;
+}
+
+/// Whether a container holds its elements in row-major order without gaps. Of a
+/// buffer with unknown strides that is found out when the program runs.
+bool mayBeRowMajor(Value container) {
+  auto buffer = dyn_cast<MemRefType>(container.getType());
+  if (!buffer)
+    return true;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (buffer.getMemorySpace() ||
+      failed(buffer.getStridesAndOffset(strides, offset)))
+    return false;
+  int64_t wanted = 1;
+  for (auto [extent, stride] :
+       llvm::reverse(llvm::zip_equal(buffer.getShape(), strides))) {
+    if (extent != 1 && stride != wanted && !ShapedType::isDynamic(stride))
+      return false;
+    wanted *= extent;
+  }
+  return true;
 }
 
 /// The bf16 element that an f32 factor of the contraction extends, looking
@@ -572,34 +611,37 @@ GateMatcher::Failure GateMatcher::matchFactors(const Scalar &contraction,
 
   // Each operand is taken at the first tensor, seen from the contraction,
   // whose elements lie as the kernel reads them.
-  auto find = [&](Scalar element, AffineExpr wanted) -> Value {
+  auto find = [&](Scalar element, AffineExpr wanted) -> std::optional<Scalar> {
     wanted = trace.simplify(wanted);
     for (;;) {
       if (!element.isElement())
-        return nullptr;
-      if (auto type = dyn_cast<RankedTensorType>(element.tensor().getType());
+        return std::nullopt;
+      if (auto type = dyn_cast<ShapedType>(element.container().getType());
           type && type.hasStaticShape() && trace.linearize(element) == wanted &&
-          type.getElementType().isBF16())
-        return element.tensor();
+          type.getElementType().isBF16() && mayBeRowMajor(element.container()))
+        return element;
       std::optional<Scalar> producer = trace.step(element);
       if (!producer)
-        return nullptr;
+        return std::nullopt;
       element = *producer;
     }
   };
-  gate.weight = find(weight, nIndex * gate.k + kIndex);
-  if (!gate.weight) {
+  std::optional<Scalar> found = find(weight, nIndex * gate.k + kIndex);
+  if (!found) {
     if (find(weight, kIndex * gate.n + nIndex))
       return missed(MissedReason::WeightLayout,
                     "the weight is stored [K,N]; the kernel streams the rows "
                     "of an [N,K] weight");
     return missed(MissedReason::WeightLayout,
-                  "the weight is not a row-major [N,K] tensor");
+                  "the weight is not row-major [N,K]");
   }
-  gate.hidden = find(hidden, mIndex * gate.k + kIndex);
-  if (!gate.hidden)
-    return missed(MissedReason::HiddenLayout,
-                  "hidden is not a row-major [M,K] tensor");
+  gate.weight = found->container();
+  weightRead = found->readBefore();
+  found = find(hidden, mIndex * gate.k + kIndex);
+  if (!found)
+    return missed(MissedReason::HiddenLayout, "hidden is not row-major [M,K]");
+  gate.hidden = found->container();
+  hiddenRead = found->readBefore();
   return std::nullopt;
 }
 
@@ -612,7 +654,7 @@ GateMatcher::Failure GateMatcher::matchAttention(const Scalar &attention) {
     return missed(MissedReason::ExtraArithmetic,
                   "the attention operand is not an element of a tensor");
   }
-  auto type = dyn_cast<RankedTensorType>(attention.tensor().getType());
+  auto type = dyn_cast<ShapedType>(attention.container().getType());
   if (!type || !type.getElementType().isBF16())
     return missed(MissedReason::ElementType, "attention is {0}, not bf16",
                   attention.type());
@@ -621,7 +663,12 @@ GateMatcher::Failure GateMatcher::matchAttention(const Scalar &attention) {
     return missed(MissedReason::AttentionLayout,
                   "attention is read broadcast, sliced or permuted, not "
                   "element by element");
-  gate.attention = attention.tensor();
+  if (!mayBeRowMajor(attention.container()))
+    return missed(MissedReason::AttentionLayout,
+                  "attention is a buffer of type {0}; the kernel reads "
+                  "row-major ones",
+                  attention.container().getType());
+  gate.attention = attention.container();
   return std::nullopt;
 }
 
@@ -636,6 +683,9 @@ bool GateMatcher::collectChain(Operation *op) {
     if (def && trace.visited().contains(def) && collectChain(def))
       leadsBack = true;
   }
+  for (Operation *writer : trace.writersFor(op))
+    if (collectChain(writer))
+      leadsBack = true;
   if (leadsBack)
     chain.insert(op);
   return leadsBack;
@@ -647,10 +697,10 @@ GateMatcher::Failure GateMatcher::checkUses() {
   for (Operation *op : chain) {
     if (op->getBlock() != gate.root->getBlock())
       return missed(MissedReason::Placement,
-                    "{0} lies in another block than the product",
-                    describe(op));
+                    "{0} lies in another block than the product", describe(op));
     if (op == gate.root)
       continue;
+    // Of an op on buffers there are no users; checkBuffers() looks for them.
     for (Operation *user : op->getUsers())
       if (!chain.contains(user))
         return missed(MissedReason::ExtraUse,
@@ -665,10 +715,135 @@ GateMatcher::Failure GateMatcher::checkUses() {
                   "the attention operand is itself computed from the "
                   "projection");
   gate.chain = llvm::to_vector(chain);
+  if (gate.isOnBuffers())
+    return checkBuffers();
 
   if (auto dps = dyn_cast<DestinationStyleOpInterface>(gate.root))
     if (Value init = dps.getDpsInits()[0]; !isInChain(init))
       gate.destination = init;
+  return std::nullopt;
+}
+
+/// The buffer under all views of it.
+Value underlyingBuffer(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  return buffer;
+}
+
+bool isLocalAllocation(Value buffer) {
+  return isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
+      buffer.getDefiningOp());
+}
+
+/// Tensors cannot change; for buffers, this finds out whether running the whole
+/// gate where its product is makes a difference to anyone.
+GateMatcher::Failure GateMatcher::checkBuffers() {
+  Block *block = gate.root->getBlock();
+  gate.destination = cast<linalg::LinalgOp>(gate.root).getDpsInits()[0];
+  Value destinationBase = underlyingBuffer(gate.destination);
+  if (!mayBeRowMajor(gate.destination))
+    return missed(MissedReason::DestinationLayout,
+                  "the destination is a buffer of type {0}; the kernel writes "
+                  "row-major ones",
+                  gate.destination.getType());
+
+  // Ops that only prepare buffers for the chain: the zeros of the accumulator,
+  // a transposed copy of the weight.
+  llvm::SmallSetVector<Operation *, 8> feeders;
+  for (Operation *op : trace.visited())
+    if (!chain.contains(op) && op->getBlock() == block)
+      feeders.insert(op);
+
+  // Whether the root's operands overlap its destination comes last.
+  for (Operation *op : trace.overlapping())
+    if (op != gate.root && (chain.contains(op) || feeders.contains(op)))
+      return missed(MissedReason::InputOverwritten,
+                    "{0} writes to a buffer that its operands may overlap",
+                    describe(op));
+
+  // What the chain writes before the product must be its own.
+  llvm::SmallSetVector<Value, 4> intermediates;
+  for (Operation *op : chain) {
+    if (op == gate.root)
+      continue;
+    Value target = isa<memref::CopyOp>(op)
+                       ? cast<memref::CopyOp>(op).getTarget()
+                       : cast<linalg::LinalgOp>(op).getDpsInits()[0];
+    Value base = underlyingBuffer(target);
+    if (!isLocalAllocation(base))
+      return missed(MissedReason::ExtraUse,
+                    "{0} writes to a buffer that is not allocated here and may "
+                    "be read elsewhere",
+                    describe(op));
+    intermediates.insert(base);
+  }
+  for (Value base : intermediates) {
+    if (base == underlyingBuffer(gate.attention))
+      return missed(MissedReason::ExtraUse,
+                    "the attention operand is in a buffer that the gate's "
+                    "intermediate values are written to");
+    SmallVector<Value> views = {base};
+    while (!views.empty()) {
+      for (Operation *user : views.pop_back_val().getUsers()) {
+        if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
+          views.push_back(view.getViewDest());
+          continue;
+        }
+        bool isOutsideUse = !chain.contains(user) && !feeders.contains(user) &&
+                            !isa<memref::DeallocOp>(user);
+        // Whoever comes after the product sees the destination's new values.
+        if (isOutsideUse && base == destinationBase &&
+            user->getBlock() == block && gate.root->isBeforeInBlock(user))
+          isOutsideUse = false;
+        if (isOutsideUse)
+          return missed(MissedReason::ExtraUse,
+                        "a buffer of the gate's intermediate values is also "
+                        "used by {0}",
+                        describe(user));
+      }
+    }
+    if (base != destinationBase)
+      gate.intermediates.push_back(base);
+  }
+
+  // The kernel reads hidden and the weight when the product is computed, not
+  // when the contraction is.
+  for (auto [name, buffer, read] :
+       {std::make_tuple("hidden", gate.hidden, hiddenRead),
+        std::make_tuple("the weight", gate.weight, weightRead)}) {
+    if (read->getBlock() != block)
+      return missed(MissedReason::Placement,
+                    "{0} reads {1} in another block than the product",
+                    describe(read), name);
+    for (Operation *op = read; op != gate.root; op = op->getNextNode())
+      if (!chain.contains(op) && trace.mayWrite(op, buffer))
+        return missed(MissedReason::InputOverwritten,
+                      "{0} may write to {1} between the contraction and the "
+                      "product",
+                      describe(op), name);
+  }
+
+  // The kernel's workgroups read their inputs while others write.
+  for (auto [name, buffer, mayOverlap] :
+       {std::make_tuple("hidden", gate.hidden,
+                        &gate.destinationMayOverlapHidden),
+        std::make_tuple("the weight", gate.weight,
+                        &gate.destinationMayOverlapWeight)}) {
+    if (underlyingBuffer(buffer) == destinationBase)
+      return missed(MissedReason::DestinationAlias,
+                    "the destination is in the same buffer as {0}", name);
+    *mayOverlap = !trace.areDisjoint(buffer, gate.destination);
+  }
+  if (gate.attention != gate.destination) {
+    if (underlyingBuffer(gate.attention) == destinationBase)
+      return missed(MissedReason::DestinationAlias,
+                    "the destination is another view of the attention's "
+                    "buffer");
+    gate.destinationMayOverlapAttention =
+        !trace.areDisjoint(gate.attention, gate.destination);
+  }
+  gate.feeders = llvm::to_vector(feeders);
   return std::nullopt;
 }
 

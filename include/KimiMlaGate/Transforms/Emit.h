@@ -46,14 +46,16 @@ struct EmittedKernel {
 /// are hidden [M,K], weight [N,K], attention [M,N] and out [M,N], row-major
 /// bf16 buffers at any offset; out may be attention. Fails when the kernel
 /// cannot be lowered for the chip.
-mlir::FailureOr<EmittedKernel>
-getOrEmitKernel(mlir::ModuleOp module, mlir::SymbolTable &symbols,
-                const ChipInfo &chip, const KernelPlan &plan,
-                const KernelEpilogue &epilogue);
+mlir::FailureOr<EmittedKernel> getOrEmitKernel(mlir::ModuleOp module,
+                                               mlir::SymbolTable &symbols,
+                                               const ChipInfo &chip,
+                                               const KernelPlan &plan,
+                                               const KernelEpilogue &epilogue);
 
-/// Creates the launch of `kernel` in front of `gate.root` and returns the
-/// tensor that replaces the gate's result. A buffer whose layout turns out at
-/// run time not to be contiguous stops the program with a message.
+/// Creates the launch of `kernel` in front of `gate.root`. Returns the tensor
+/// that replaces the gate's result, or null for a gate on buffers. A buffer
+/// that turns out at run time not to be contiguous, or a destination that
+/// overlaps an input, stops the program with a message.
 mlir::Value createLaunch(mlir::OpBuilder &builder, const MlaGate &gate,
                          const KernelPlan &plan, mlir::gpu::GPUFuncOp kernel);
 

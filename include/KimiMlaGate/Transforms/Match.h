@@ -48,12 +48,14 @@ llvm::StringRef stringifySigmoidArithmetic(SigmoidArithmetic arithmetic);
 struct MlaGate {
   /// The scalar or tensor multiply of attention and sigmoid.
   mlir::arith::MulFOp multiply;
-  /// The tensor op whose only result is the gate's output.
+  /// The op that computes the gate's output: its only result, a tensor, or the
+  /// only buffer that it writes.
   mlir::Operation *root = nullptr;
   mlir::linalg::LinalgOp contraction;
 
   /// Operands in the element order that the kernel reads: row-major [M,K],
-  /// [N,K] and [M,N] of bf16, of any rank.
+  /// [N,K] and [M,N] of bf16, of any rank; all tensors, or all buffers. A
+  /// buffer has the strides of a row-major one, or unknown ones.
   mlir::Value hidden, weight, attention;
   int64_t m = 0, n = 0, k = 0;
 
@@ -62,10 +64,22 @@ struct MlaGate {
   /// The ops that the rewrite makes dead, from `root` back to `contraction`.
   llvm::SmallVector<mlir::Operation *> chain;
 
+  /// Buffers that `chain` wrote for itself only, and ops that fill them for
+  /// `chain` only: dead once `chain` is gone. Empty for tensors.
+  llvm::SmallVector<mlir::Value> intermediates;
+  llvm::SmallVector<mlir::Operation *> feeders;
+
   /// The destination that `root` writes to, of its result's type; null when
   /// `root` is not in destination-passing style.
   mlir::Value destination;
+  /// Operands that the destination may overlap for all that the IR says. Equal
+  /// to attention is fine; any other overlap is not.
+  bool destinationMayOverlapHidden = false;
+  bool destinationMayOverlapWeight = false;
+  bool destinationMayOverlapAttention = false;
 
+  bool isOnBuffers() const { return root->getNumResults() == 0; }
+  /// The result of a gate on tensors.
   mlir::Value result() const { return root->getResult(0); }
   void print(llvm::raw_ostream &os) const;
 };
@@ -77,12 +91,15 @@ enum class MissedReason {
   AccumulatorType,
   AttentionLayout,
   ContractionBody,
+  DestinationAlias,
+  DestinationLayout,
   DynamicShape,
   ElementType,
   ExtraArithmetic,
   ExtraUse,
   GateIndexing,
   HiddenLayout,
+  InputOverwritten,
   Placement,
   ProductPrecision,
   ProjectionRounding,
@@ -109,7 +126,7 @@ struct NotAGate {};
 using MatchResult = std::variant<NotAGate, MissedGate, MlaGate>;
 
 /// Whether `multiply` is the product of an MLA output gate. `multiply` is an
-/// op on tensors, or an op in the body of a linalg op.
+/// op on tensors, or an op in the body of a linalg op on tensors or on buffers.
 MatchResult matchMlaGate(mlir::arith::MulFOp multiply);
 
 } // namespace kimi
