@@ -11,6 +11,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace kimi;
@@ -445,7 +446,19 @@ bool ElementTrace::mayWrite(Operation *op, Value buffer) {
   }
   if (!aliases)
     aliases.emplace(rootOp);
-  return aliases->getModRef(op, buffer).isMod();
+  if (aliases->getModRef(op, buffer).isMod())
+    return true;
+  // Nor does it take freeing for writing; nothing may be read behind it.
+  WalkResult frees = op->walk([&](MemoryEffectOpInterface nested) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    nested.getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects)
+      if (isa<MemoryEffects::Free>(effect.getEffect()) &&
+          (!effect.getValue() || !areDisjoint(effect.getValue(), buffer)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return frees.wasInterrupted();
 }
 
 /// The last op in front of `before` that may write `buffer`, or null. `known`

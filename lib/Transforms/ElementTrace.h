@@ -164,7 +164,7 @@ public:
   }
 
   /// Whether two buffers certainly have no byte in common that anything writes,
-  /// and whether an op may write to a buffer.
+  /// and whether an op may write to a buffer, or free it.
   bool areDisjoint(mlir::Value lhs, mlir::Value rhs);
   bool mayWrite(mlir::Operation *op, mlir::Value buffer);
 

@@ -793,8 +793,9 @@ GateMatcher::Failure GateMatcher::checkBuffers() {
         bool isOutsideUse = !chain.contains(user) && !feeders.contains(user) &&
                             !isa<memref::DeallocOp>(user);
         // Whoever comes after the product sees the destination's new values.
-        if (isOutsideUse && base == destinationBase &&
-            user->getBlock() == block && gate.root->isBeforeInBlock(user))
+        Operation *ancestor = block->findAncestorOpInBlock(*user);
+        if (isOutsideUse && base == destinationBase && ancestor &&
+            gate.root->isBeforeInBlock(ancestor))
           isOutsideUse = false;
         if (isOutsideUse)
           return missed(MissedReason::ExtraUse,

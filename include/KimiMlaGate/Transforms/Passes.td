@@ -14,7 +14,8 @@ include "mlir/Pass/PassBase.td"
 def KimiMlaGateFuse : Pass<"kimi-mla-gate-fuse", "::mlir::ModuleOp"> {
   let summary = "Replaces each MLA output gate by the launch of one GPU kernel.";
   let description = [{
-    Finds, in linalg IR on tensors, the gate at the end of a gated MLA layer
+    Finds, in linalg IR on tensors or on buffers, the gate at the end of a gated
+    MLA layer
 
     ```
     out[m,n] = attention[m,n] * sigmoid(bf16(sum_k hidden[m,k] * weight[n,k]))
@@ -65,6 +66,23 @@ def KimiMlaGateFuse : Pass<"kimi-mla-gate-fuse", "::mlir::ModuleOp"> {
     One-shot bufferization then erases the casts; where it finds static layouts,
     canonicalization erases the checks.
 
+    #### Buffers
+
+    On buffers, the forms that one-shot bufferization leaves are followed from
+    each read to the op that wrote what is read. The gate becomes the launch
+    alone, and buffers that only it used go with it. It is fused only when
+
+    * its intermediate values are in buffers that are allocated here and that
+      nobody else reads or writes;
+    * nothing may write to hidden or to the weight, or free them, between the
+      contraction and the product, since the kernel reads them at the product;
+    * the destination is not in the buffer of hidden or of the weight. It may be
+      the attention's, at the same place.
+
+    Strides that a type leaves open, and overlaps that the IR cannot rule out,
+    such as of two arguments, are checked when the program runs, with
+    `cf.assert`.
+
     #### Roundings
 
     The kernel keeps every rounding of the IR: the f32 sum to bf16, a sigmoid
@@ -92,12 +110,15 @@ def KimiMlaGateFuse : Pass<"kimi-mla-gate-fuse", "::mlir::ModuleOp"> {
     | `accumulator-type` | a matmul of bf16 into bf16 |
     | `attention-layout` | attention read with a broadcasting or transposing map |
     | `contraction-body` | products rounded to bf16 before they are added |
+    | `destination-alias` | a destination that is a part of hidden's buffer |
+    | `destination-layout` | a destination whose elements are two apart |
     | `dynamic-shape` | `tensor<?x1536xbf16>` |
     | `element-type` | an f16 attention or weight |
     | `extra-arithmetic` | a scale or a bias between projection, sigmoid and product |
-    | `extra-use` | the projection or the sigmoid is also returned |
+    | `extra-use` | the projection or the sigmoid is also returned, or copied from its buffer |
     | `gate-indexing` | the sigmoid read with map `(d0, d1) -> (d0, 0)` |
     | `hidden-layout` | hidden stored [K,M] |
+    | `input-overwritten` | a `linalg.fill` of hidden between contraction and product |
     | `placement` | the contraction outside of a loop, the product inside |
     | `product-precision` | the product in f32 |
     | `projection-rounding` | an f32 projection goes into the sigmoid unrounded |
