@@ -9,8 +9,8 @@
 #include "KimiMlaGate/Conversion/CodeObject.h"
 #include "lld/Common/Driver.h"
 #include "mlir/Target/LLVM/ROCDL/Utils.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <mutex>
 
@@ -44,8 +44,8 @@ linkObject(ArrayRef<char> object,
                          << "': " << error.message();
     }
   }
-  if (std::error_code error = llvm::sys::fs::createTemporaryFile(
-          "kimi-mla-gate", "hsaco", output))
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("kimi-mla-gate", "hsaco", output))
     return emitError() << "cannot make a temporary file: " << error.message();
   llvm::FileRemover removeOutput(output);
 
@@ -54,10 +54,10 @@ linkObject(ArrayRef<char> object,
   std::lock_guard<std::mutex> lock(linkerMutex);
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  const char *arguments[] = {"ld.lld", "-shared", "--threads=1",
-                             input.c_str(), "-o", output.c_str()};
-  lld::Result result = lld::lldMain(arguments, stream, stream,
-                                    {{lld::Gnu, &lld::elf::link}});
+  const char *arguments[] = {"ld.lld",      "-shared", "--threads=1",
+                             input.c_str(), "-o",      output.c_str()};
+  lld::Result result =
+      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
     return emitError() << "the kernel cannot be linked: "
                        << StringRef(messages).trim();
@@ -72,8 +72,8 @@ linkObject(ArrayRef<char> object,
 
 } // namespace
 
-FailureOr<CompiledKernels>
-kimi::compileKernels(gpu::GPUModuleOp module, ROCDL::ROCDLTargetAttr target) {
+FailureOr<CompiledKernels> kimi::compileKernels(gpu::GPUModuleOp module,
+                                                ROCDL::ROCDLTargetAttr target) {
   auto emitError = [&] { return module.emitError(); };
   gpu::TargetOptions options(
       /*toolkitPath=*/{}, /*librariesToLink=*/{}, /*cmdOptions=*/{},

@@ -8,6 +8,7 @@
 
 #include "FusedLaunches.h"
 #include "KimiMlaGate/Conversion/Passes.h"
+#include "KimiMlaGate/Transforms/LaunchEffects.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,6 +43,10 @@ bool isRowMajorAtAnyOffset(MemRefType type) {
 
 class FoldOffsetsPass
     : public kimi::impl::KimiMlaGateFoldOffsetsBase<FoldOffsetsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    KimiMlaGateFoldOffsetsBase::getDependentDialects(registry);
+    registerLaunchMemoryEffects(registry);
+  }
   void runOnOperation() override;
 
   void foldArguments(gpu::GPUFuncOp kernel);
@@ -87,8 +92,8 @@ void FoldOffsetsPass::foldOperands(gpu::LaunchFuncOp launch,
         b, LLVM::LLVMPointerType::get(b.getContext()), address);
     Value descriptor = MemRefDescriptor::fromStaticShape(
         b, b.getLoc(), converter, target, pointer);
-    operand.set(UnrealizedConversionCastOp::create(b, target, descriptor)
-                    .getResult(0));
+    operand.set(
+        UnrealizedConversionCastOp::create(b, target, descriptor).getResult(0));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "FusedLaunches.h"
 #include "KimiMlaGate/Conversion/Passes.h"
+#include "KimiMlaGate/Transforms/LaunchEffects.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace kimi {
@@ -23,6 +24,10 @@ namespace {
 class RegisterHostBuffersPass
     : public kimi::impl::KimiMlaGateRegisterHostBuffersBase<
           RegisterHostBuffersPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    KimiMlaGateRegisterHostBuffersBase::getDependentDialects(registry);
+    registerLaunchMemoryEffects(registry);
+  }
   void runOnOperation() override {
     getOperation().walk([&](gpu::LaunchFuncOp launch) {
       if (!isFusedLaunch(launch))

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace kimi;
@@ -95,6 +96,9 @@ Scalar ElementTrace::makeOutsideScalar(Value value) const {
   return scalar;
 }
 
+/// How many conversions of conversions a constant is looked for under.
+constexpr unsigned maxConversionDepth = 8;
+
 Scalar ElementTrace::makeOperation(Value value, const BodyFrame *frame,
                                    ArrayRef<AffineExpr> index) {
   Scalar scalar;
@@ -104,7 +108,10 @@ Scalar ElementTrace::makeOperation(Value value, const BodyFrame *frame,
   scalar.index.assign(index.begin(), index.end());
 
   // A constant that is converted exactly is still that constant.
-  if (isa<arith::ExtFOp, arith::TruncFOp>(scalar.op())) {
+  if (isa<arith::ExtFOp, arith::TruncFOp>(scalar.op()) &&
+      conversionDepth < maxConversionDepth) {
+    ++conversionDepth;
+    llvm::scope_exit leave([&] { --conversionDepth; });
     Scalar source = resolve(operand(scalar, 0));
     if (const APFloat *constant = source.constant()) {
       APFloat converted = *constant;
@@ -161,7 +168,8 @@ Scalar ElementTrace::operand(const Scalar &scalar, unsigned i) {
 }
 
 Scalar ElementTrace::resolve(Scalar scalar) {
-  while (scalar.isElement()) {
+  // Unreachable code and graph regions may have cycles.
+  for (unsigned i = 0; i < maxSteps && scalar.isElement(); ++i) {
     std::optional<Scalar> producer = step(scalar);
     if (!producer)
       break;
@@ -197,8 +205,17 @@ std::optional<Scalar> ElementTrace::start(Operation *root, Value value) {
   return bodyValue(value, *frame);
 }
 
+/// Whether running the body has no effect but its results.
+static bool hasPureBody(linalg::LinalgOp op) {
+  return llvm::all_of(
+      op.getBlock()->without_terminator(),
+      [](Operation &nested) { return isMemoryEffectFree(&nested); });
+}
+
 const BodyFrame *ElementTrace::enter(linalg::LinalgOp op, unsigned initNumber,
                                      ArrayRef<AffineExpr> index) {
+  if (!hasPureBody(op))
+    return nullptr;
   OpOperand *init = op.getDpsInitOperand(initNumber);
   AffineMap map = op.getMatchingIndexingMap(init);
   // What an op on buffers reads must not be what it has written before; it may
@@ -217,11 +234,17 @@ const BodyFrame *ElementTrace::enter(linalg::LinalgOp op, unsigned initNumber,
   SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   BodyFrame frame{op, {}};
   frame.loops.resize(extents.size());
-  for (auto [expr, i] : llvm::zip(map.getResults(), index))
-    if (auto loop = dyn_cast<AffineDimExpr>(expr))
-      frame.loops[loop.getPosition()] = i;
-    else if (!isa<AffineConstantExpr>(expr))
+  // An element that the op does not write has another producer.
+  for (auto [expr, i] : llvm::zip(map.getResults(), index)) {
+    if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+      AffineExpr &known = frame.loops[loop.getPosition()];
+      if (known && simplify(known) != simplify(i))
+        return nullptr;
+      known = i;
+    } else if (expr != simplify(i)) {
       return nullptr;
+    }
+  }
 
   bool hasReduction = false;
   for (auto [loop, extent, iterator] :
@@ -436,10 +459,7 @@ bool ElementTrace::mayWrite(Operation *op, Value buffer) {
   // The alias analysis does not know linalg.yield, and takes every structured
   // op for a write to everything.
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    bool pureBody = llvm::all_of(
-        linalgOp.getBlock()->without_terminator(),
-        [](Operation &nested) { return isMemoryEffectFree(&nested); });
-    if (pureBody)
+    if (hasPureBody(linalgOp))
       return llvm::any_of(linalgOp.getDpsInits(), [&](Value init) {
         return isa<MemRefType>(init.getType()) && !areDisjoint(init, buffer);
       });
@@ -531,7 +551,7 @@ std::optional<Scalar> ElementTrace::stepBuffer(const Scalar &element) {
     } else {
       // A reshape of the same buffer.
       Value source = written;
-      while (source != buffer) {
+      for (unsigned i = 0; i < maxSteps && source != buffer; ++i) {
         Value next = reshapedBuffer(source);
         if (!next)
           break;

@@ -102,6 +102,9 @@ private:
 
 class ElementTrace {
 public:
+  /// More ops in a row than that are not followed.
+  static constexpr unsigned maxSteps = 1024;
+
   /// Starts at an element of the only result of `root`, or of the only buffer
   /// that it writes, which has one dimension of the trace for each of its own.
   /// Returns `value`, which is the result of `root` or of an op in its body.
@@ -212,6 +215,7 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 4> overlappingOps;
   std::optional<mlir::AliasAnalysis> aliases;
   mlir::Operation *rootOp = nullptr;
+  unsigned conversionDepth = 0;
 };
 
 } // namespace kimi

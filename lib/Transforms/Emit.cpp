@@ -13,6 +13,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -390,11 +391,17 @@ FailureOr<EmittedKernel> kimi::getOrEmitKernel(ModuleOp module,
 
   // An equal kernel that is there already serves: a second gate, or a second
   // run of the pass. Another symbol of that name makes ours step aside.
-  if (auto existing = symbols.lookup<gpu::GPUModuleOp>(name))
+  for (auto existing : module.getOps<gpu::GPUModuleOp>()) {
+    if (existing->getAttr(kernelDescriptionAttrName) !=
+        gpuModule->getAttr(kernelDescriptionAttrName))
+      continue;
+    gpuModule.setName(existing.getName());
     if (OperationEquivalence::isEquivalentTo(
             existing, gpuModule, OperationEquivalence::IgnoreLocations))
       return EmittedKernel{existing.lookupSymbol<gpu::GPUFuncOp>(name),
                            /*isNew=*/false};
+    gpuModule.setName(name);
+  }
   symbols.insert(owner.release(), module.getBody()->end());
   module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                   b.getUnitAttr());
@@ -534,26 +541,38 @@ Value kimi::createLaunch(OpBuilder &builder, const MlaGate &gate,
     return nullptr;
   }
 
+  // A destination with contents, or one that somebody else may know, is asked
+  // for first: bufferization then sees the inputs read after it was written,
+  // and gives the kernel another buffer when they overlap.
+  auto resultType = cast<RankedTensorType>(gate.result().getType());
+  bool isNew =
+      !gate.destination || gate.destination.getDefiningOp<tensor::EmptyOp>();
+  Value resultBuffer, outOperand;
+  if (!isNew) {
+    resultBuffer = createBuffer(b, gate.destination, /*readOnly=*/false);
+    outOperand = createOperand(b, resultBuffer, names[3], types[3]);
+  }
   Value inputs[] = {gate.hidden, gate.weight, gate.attention};
   SmallVector<Value> operands;
-  for (auto [tensor, name, type] : llvm::zip(inputs, names, types))
+  for (auto [tensor, name, type] : llvm::zip(inputs, names, types)) {
+    // The kernel may overwrite the attention, element by element.
+    if (!isNew && tensor == gate.attention &&
+        gate.attention == gate.destination) {
+      operands.push_back(outOperand);
+      continue;
+    }
     operands.push_back(createOperand(
         b, createBuffer(b, tensor, /*readOnly=*/true), name, type));
-
-  // The kernel writes every element, so a destination whose old contents
-  // nobody can name may as well be a new one.
-  auto resultType = cast<RankedTensorType>(gate.result().getType());
-  Value destination = gate.destination;
-  if (!destination)
-    destination = tensor::EmptyOp::create(b, resultType.getShape(),
-                                          resultType.getElementType());
-  Value resultBuffer, outOperand;
-  if (destination.getDefiningOp<tensor::EmptyOp>()) {
-    // Allocated by bufferization, and so row-major: asking for less would cost
-    // a copy where the result must be row-major again.
+  }
+  if (isNew) {
+    // Not tensor.empty, of which CSE would make one for two gates. It is
+    // row-major: asking for less would cost a copy where the result must be
+    // row-major again.
+    Value allocation =
+        bufferization::AllocTensorOp::create(b, resultType, ValueRange());
     auto bufferType =
         MemRefType::get(resultType.getShape(), resultType.getElementType());
-    resultBuffer = bufferization::ToBufferOp::create(b, bufferType, destination,
+    resultBuffer = bufferization::ToBufferOp::create(b, bufferType, allocation,
                                                      /*read_only=*/false);
     outOperand = resultBuffer;
     if (bufferType.getShape() != types[3].getShape())
@@ -562,13 +581,14 @@ Value kimi::createLaunch(OpBuilder &builder, const MlaGate &gate,
           outOperand, /*offset=*/0, types[3].getShape(),
           types[3].getStridesAndOffset().first);
     outOperand = memref::CastOp::create(b, types[3], outOperand);
-  } else {
-    resultBuffer = createBuffer(b, destination, /*readOnly=*/false);
-    outOperand = createOperand(b, resultBuffer, names[3], types[3]);
   }
   operands.push_back(outOperand);
   createLaunchOp(b, plan, kernel, operands);
-  return bufferization::ToTensorOp::create(b, resultType, resultBuffer,
-                                           /*restrict=*/true,
-                                           /*writable=*/true);
+  Value result = bufferization::ToTensorOp::create(
+      b, resultType, resultBuffer, /*restrict=*/true, /*writable=*/true);
+  if (isNew)
+    return result;
+  // Says that the result is in the destination. Where bufferization agrees,
+  // this copies a buffer to itself, which canonicalization erases.
+  return linalg::CopyOp::create(b, result, gate.destination).getResult(0);
 }

@@ -27,6 +27,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
+#include <map>
+#include <tuple>
 #include <vector>
 
 namespace kimi {
@@ -248,6 +250,10 @@ void FusePass::runOnOperation() {
   // A gate's operand can be the result of a gate that is replaced before it.
   DenseMap<Value, Value> replaced;
   llvm::MapVector<ModuleOp, std::unique_ptr<SymbolTable>> symbolTables;
+  std::map<
+      std::tuple<Operation *, int64_t, int64_t, int64_t, SigmoidArithmetic>,
+      gpu::GPUFuncOp>
+      kernels;
   OpBuilder builder(&getContext());
   for (auto &[gate, plan] : gates) {
     for (Value *value :
@@ -258,18 +264,24 @@ void FusePass::runOnOperation() {
     std::unique_ptr<SymbolTable> &symbols = symbolTables[module];
     if (!symbols)
       symbols = std::make_unique<SymbolTable>(module);
-    FailureOr<EmittedKernel> kernel = getOrEmitKernel(
-        module, *symbols, *chipInfo, plan, {gate.sigmoid, productionRounding});
-    if (failed(kernel)) {
-      emitError(gate.root->getLoc())
-          << "kimi-mla-gate-fuse: the kernel cannot be lowered for "
-          << chipInfo->name;
-      return signalPassFailure();
+    gpu::GPUFuncOp &kernel =
+        kernels[{module, plan.m, plan.n, plan.k, gate.sigmoid}];
+    if (!kernel) {
+      FailureOr<EmittedKernel> emitted =
+          getOrEmitKernel(module, *symbols, *chipInfo, plan,
+                          {gate.sigmoid, productionRounding});
+      if (failed(emitted)) {
+        emitError(gate.root->getLoc())
+            << "kimi-mla-gate-fuse: the kernel cannot be lowered for "
+            << chipInfo->name;
+        return signalPassFailure();
+      }
+      kernel = emitted->function;
+      if (emitted->isNew)
+        ++numKernels;
     }
-    if (kernel->isNew)
-      ++numKernels;
-    remarkFused(gate, plan, kernel->function);
-    if (Value result = createLaunch(builder, gate, plan, kernel->function)) {
+    remarkFused(gate, plan, kernel);
+    if (Value result = createLaunch(builder, gate, plan, kernel)) {
       replaced[gate.result()] = result;
       gate.result().replaceAllUsesWith(result);
     }

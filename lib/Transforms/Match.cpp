@@ -8,8 +8,12 @@
 
 #include "KimiMlaGate/Transforms/Match.h"
 #include "ElementTrace.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/RegionKindInterface.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -211,6 +215,8 @@ private:
   /// Ops from the root to the contraction.
   llvm::SmallSetVector<Operation *, 8> chain;
 
+  llvm::DenseMap<Operation *, bool> leadsToContraction;
+
   bool collectChain(Operation *op);
 };
 
@@ -226,6 +232,10 @@ MatchResult GateMatcher::match() {
       return NotAGate();
     root = linalgOp;
   }
+  // Dead code is left to those who erase it.
+  if (multiply->use_empty() ||
+      (root->getNumResults() != 0 && root->use_empty()))
+    return NotAGate();
   std::optional<Scalar> product = trace.start(root, multiply);
   if (!product)
     return NotAGate();
@@ -264,6 +274,12 @@ GateMatcher::Failure GateMatcher::matchProduct() {
                     "{0} has {1} results; the gate must have one",
                     describe(gate.root), results);
   }
+  for (Operation *parent = gate.root->getParentOp(); parent;
+       parent = parent->getParentOp())
+    if (isa<gpu::GPUModuleOp, gpu::LaunchOp>(parent))
+      return missed(MissedReason::Placement,
+                    "the gate is in {0}; kernels are launched by host code",
+                    describe(parent));
   auto type = cast<ShapedType>(
       gate.isOnBuffers()
           ? cast<linalg::LinalgOp>(gate.root).getDpsInits()[0].getType()
@@ -281,6 +297,12 @@ GateMatcher::Failure GateMatcher::matchProduct() {
   if (!type.hasStaticShape())
     return missed(MissedReason::DynamicShape,
                   "the result's shape is dynamic: {0}", type);
+  if (auto tensor = dyn_cast<RankedTensorType>(type);
+      tensor && tensor.getEncoding())
+    return missed(MissedReason::DestinationLayout,
+                  "the result is a tensor of type {0}; the kernel writes "
+                  "row-major ones",
+                  tensor);
 
   trace.clearVisited();
   if (Failure failure = matchSigmoid(sigmoidSide))
@@ -509,12 +531,8 @@ GateMatcher::matchContractionBody(const Scalar &contraction, Scalar &lhs,
   return std::nullopt;
 }
 
-/// Whether a container holds its elements in row-major order without gaps. Of a
-/// buffer with unknown strides that is found out when the program runs.
-bool mayBeRowMajor(Value container) {
-  auto buffer = dyn_cast<MemRefType>(container.getType());
-  if (!buffer)
-    return true;
+/// Whether a buffer type is row-major without gaps, as far as it says.
+bool mayBeRowMajor(MemRefType buffer) {
   SmallVector<int64_t> strides;
   int64_t offset;
   if (buffer.getMemorySpace() ||
@@ -530,13 +548,58 @@ bool mayBeRowMajor(Value container) {
   return true;
 }
 
+/// Whether the elements of a slice lie next to each other in its source.
+bool isContiguous(tensor::ExtractSliceOp slice) {
+  bool isWhole = true;
+  for (auto [size, stride, extent] : llvm::reverse(
+           llvm::zip_equal(slice.getStaticSizes(), slice.getStaticStrides(),
+                           slice.getSourceType().getShape()))) {
+    if (size == 1)
+      isWhole &= extent == 1;
+    else if (stride != 1 || !isWhole)
+      return false;
+    else
+      isWhole = !ShapedType::isDynamic(size) && size == extent;
+  }
+  return true;
+}
+
+/// Whether a container holds its elements in row-major order without gaps, as
+/// far as the IR says. What it does not say is found out when the program runs.
+bool mayBeRowMajor(Value container) {
+  if (auto buffer = dyn_cast<MemRefType>(container.getType()))
+    return mayBeRowMajor(buffer);
+  if (cast<RankedTensorType>(container.getType()).getEncoding())
+    return false;
+  // Bufferization makes a view of a slice.
+  for (unsigned i = 0; i < ElementTrace::maxSteps; ++i) {
+    Operation *def = container.getDefiningOp();
+    if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(def)) {
+      if (!isContiguous(slice))
+        return false;
+      container = slice.getSource();
+    } else if (isa_and_nonnull<tensor::CastOp, tensor::ExpandShapeOp,
+                               tensor::CollapseShapeOp>(def)) {
+      container = def->getOperand(0);
+    } else if (auto wrap = dyn_cast_or_null<bufferization::ToTensorOp>(def)) {
+      auto buffer = dyn_cast<MemRefType>(wrap.getBuffer().getType());
+      return buffer && mayBeRowMajor(buffer);
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// The bf16 element that an f32 factor of the contraction extends, looking
 /// through nothing else than data movement.
 std::variant<Scalar, MissedGate> stripExtension(ElementTrace &trace,
                                                 Scalar factor) {
   // A factor that was extended by an op of its own is followed to that op.
-  while (factor.isElement()) {
-    std::optional<Scalar> producer = trace.step(factor);
+  for (unsigned i = 0; factor.isElement(); ++i) {
+    std::optional<Scalar> producer;
+    if (i < ElementTrace::maxSteps)
+      producer = trace.step(factor);
     if (!producer)
       return missed(MissedReason::ElementType,
                     "an operand of the contraction is {0}, not bf16",
@@ -613,7 +676,7 @@ GateMatcher::Failure GateMatcher::matchFactors(const Scalar &contraction,
   // whose elements lie as the kernel reads them.
   auto find = [&](Scalar element, AffineExpr wanted) -> std::optional<Scalar> {
     wanted = trace.simplify(wanted);
-    for (;;) {
+    for (unsigned i = 0; i < ElementTrace::maxSteps; ++i) {
       if (!element.isElement())
         return std::nullopt;
       if (auto type = dyn_cast<ShapedType>(element.container().getType());
@@ -625,6 +688,7 @@ GateMatcher::Failure GateMatcher::matchFactors(const Scalar &contraction,
         return std::nullopt;
       element = *producer;
     }
+    return std::nullopt;
   };
   std::optional<Scalar> found = find(weight, nIndex * gate.k + kIndex);
   if (!found) {
@@ -665,8 +729,7 @@ GateMatcher::Failure GateMatcher::matchAttention(const Scalar &attention) {
                   "element by element");
   if (!mayBeRowMajor(attention.container()))
     return missed(MissedReason::AttentionLayout,
-                  "attention is a buffer of type {0}; the kernel reads "
-                  "row-major ones",
+                  "attention is not row-major without gaps, but {0}",
                   attention.container().getType());
   gate.attention = attention.container();
   return std::nullopt;
@@ -675,8 +738,12 @@ GateMatcher::Failure GateMatcher::matchAttention(const Scalar &attention) {
 /// Adds `op` to the chain if it is the contraction or leads back to it through
 /// ops that the match of the sigmoid looked through.
 bool GateMatcher::collectChain(Operation *op) {
-  if (op == gate.contraction || chain.contains(op))
+  if (op == gate.contraction)
     return true;
+  // An op that is being looked at already does not lead back through itself.
+  auto [known, isNew] = leadsToContraction.try_emplace(op, false);
+  if (!isNew)
+    return known->second;
   bool leadsBack = false;
   for (Value operand : op->getOperands()) {
     Operation *def = operand.getDefiningOp();
@@ -686,6 +753,7 @@ bool GateMatcher::collectChain(Operation *op) {
   for (Operation *writer : trace.writersFor(op))
     if (collectChain(writer))
       leadsBack = true;
+  leadsToContraction[op] = leadsBack;
   if (leadsBack)
     chain.insert(op);
   return leadsBack;
@@ -726,8 +794,12 @@ GateMatcher::Failure GateMatcher::checkUses() {
 
 /// The buffer under all views of it.
 Value underlyingBuffer(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+  for (unsigned i = 0; i < ElementTrace::maxSteps; ++i) {
+    auto view = buffer.getDefiningOp<ViewLikeOpInterface>();
+    if (!view)
+      break;
     buffer = view.getViewSource();
+  }
   return buffer;
 }
 
@@ -740,6 +812,9 @@ bool isLocalAllocation(Value buffer) {
 /// gate where its product is makes a difference to anyone.
 GateMatcher::Failure GateMatcher::checkBuffers() {
   Block *block = gate.root->getBlock();
+  if (!mayHaveSSADominance(*block->getParent()))
+    return missed(MissedReason::Placement,
+                  "the gate is in a region whose ops have no order");
   gate.destination = cast<linalg::LinalgOp>(gate.root).getDpsInits()[0];
   Value destinationBase = underlyingBuffer(gate.destination);
   if (!mayBeRowMajor(gate.destination))

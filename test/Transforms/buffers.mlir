@@ -315,7 +315,7 @@ func.func @destination_with_gaps(%attention: memref<1x1536xbf16>, %hidden: memre
 // CHECK-LABEL: func.func @attention_with_gaps(
 // CHECK-NOT: gpu.launch_func
 // CHECK: return
-// REMARK: [Missed] MlaGateNotFused | {{.*}}Function=attention_with_gaps | Reason="attention-layout: attention is a buffer of type
+// REMARK: [Missed] MlaGateNotFused | {{.*}}Function=attention_with_gaps | Reason="attention-layout: attention is not row-major without gaps
 #hidden = affine_map<(m, n, k) -> (m, k)>
 #weight = affine_map<(m, n, k) -> (n, k)>
 #out = affine_map<(m, n, k) -> (m, n)>

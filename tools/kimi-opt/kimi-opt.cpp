@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KimiMlaGate/Conversion/Pipelines.h"
+#include "KimiMlaGate/Transforms/LaunchEffects.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   // gpu-module-to-binary translates kernels to LLVM IR.
   mlir::registerAllGPUToLLVMIRTranslations(registry);
+  kimi::registerLaunchMemoryEffects(registry);
   mlir::registerAllPasses();
   kimi::registerKimiMlaGatePasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(

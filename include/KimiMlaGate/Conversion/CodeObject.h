@@ -30,7 +30,8 @@ struct CompiledKernels {
 /// Compiles `module` for `target`. Errors are reported at the module. May be
 /// called from several threads; linking is serialised.
 mlir::FailureOr<CompiledKernels>
-compileKernels(mlir::gpu::GPUModuleOp module, mlir::ROCDL::ROCDLTargetAttr target);
+compileKernels(mlir::gpu::GPUModuleOp module,
+               mlir::ROCDL::ROCDLTargetAttr target);
 
 } // namespace kimi
 

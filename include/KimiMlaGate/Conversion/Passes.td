@@ -35,6 +35,8 @@ def KimiMlaGateRegisterHostBuffers
     ...
     ```
 
+    It belongs behind buffer deallocation, which does not know these ops.
+
     A buffer that is two operands, such as an attention that is overwritten, is
     registered twice; the runtime counts registrations.
   }];

@@ -76,14 +76,14 @@ void kimi_emulator_unload(kimi_emulator_code_object *code_object);
 
 /* What the kernel descriptor and the metadata note say of a kernel. */
 typedef struct {
-  uint32_t kernarg_size;     /* bytes */
-  uint32_t lds_size;         /* bytes, static */
-  uint32_t scratch_size;     /* bytes per work-item */
-  uint32_t vgpr_count;       /* as the metadata gives it */
+  uint32_t kernarg_size; /* bytes */
+  uint32_t lds_size;     /* bytes, static */
+  uint32_t scratch_size; /* bytes per work-item */
+  uint32_t vgpr_count;   /* as the metadata gives it */
   uint32_t sgpr_count;
-  uint32_t max_workgroup_size; /* work-items */
+  uint32_t max_workgroup_size;         /* work-items */
   uint32_t required_workgroup_size[3]; /* zeros: none required */
-  uint32_t argument_count;   /* explicit (not hidden) arguments */
+  uint32_t argument_count;             /* explicit (not hidden) arguments */
 } kimi_emulator_kernel_info;
 
 typedef struct {

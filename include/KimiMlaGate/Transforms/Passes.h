@@ -28,6 +28,9 @@ class ControlFlowDialect;
 namespace gpu {
 class GPUDialect;
 } // namespace gpu
+namespace linalg {
+class LinalgDialect;
+} // namespace linalg
 namespace math {
 class MathDialect;
 } // namespace math

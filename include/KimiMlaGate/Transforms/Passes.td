@@ -57,14 +57,17 @@ def KimiMlaGateFuse : Pass<"kimi-mla-gate-fuse", "::mlir::ModuleOp"> {
     cf.assert %contiguous, "kimi-mla-gate: hidden is not contiguous"
     %h = memref.reinterpret_cast %base to offset: [%offset], sizes: [1, 7168], strides: [7168, 1]
     ...
-    %o = bufferization.to_buffer %empty
+    %result = bufferization.alloc_tensor() : tensor<1x1536xbf16>
+    %o = bufferization.to_buffer %result
     gpu.launch_func @kimi_mla_gate_m1_n1536_k7168_sigmoid_bf16::@kimi_mla_gate_m1_n1536_k7168_sigmoid_bf16
       blocks in (%c256, %c1, %c1) threads in (%c896, %c1, %c1) args(%h, %w, %a, %o)
     %out = bufferization.to_tensor %o restrict writable
     ```
 
     One-shot bufferization then erases the casts; where it finds static layouts,
-    canonicalization erases the checks.
+    canonicalization erases the checks. A destination other than `tensor.empty` is
+    written in place if bufferization finds that it may be: the launch is followed
+    by a `linalg.copy` of the buffer to itself, which canonicalization erases.
 
     #### Buffers
 
@@ -150,6 +153,7 @@ def KimiMlaGateFuse : Pass<"kimi-mla-gate-fuse", "::mlir::ModuleOp"> {
     "::mlir::bufferization::BufferizationDialect",
     "::mlir::cf::ControlFlowDialect",
     "::mlir::gpu::GPUDialect",
+    "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect",
     "::mlir::ROCDL::ROCDLDialect",
