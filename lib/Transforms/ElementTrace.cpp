@@ -363,6 +363,32 @@ sliceIndex(OffsetSizeAndStrideOpInterface slice,
   return sourceIndex;
 }
 
+template <typename CastOp, typename ExpandOp, typename CollapseOp,
+          typename SliceOp>
+std::optional<std::pair<Value, ElementTrace::Index>>
+ElementTrace::throughView(Operation *def, ArrayRef<AffineExpr> index) const {
+  Value source;
+  std::optional<Index> sourceIndex;
+  if (auto cast = dyn_cast<CastOp>(def)) {
+    source = cast.getSource();
+    sourceIndex = Index(index);
+  } else if (auto expand = dyn_cast<ExpandOp>(def)) {
+    source = expand.getSrc();
+    sourceIndex = expandedIndex(expand.getResult(),
+                                expand.getReassociationIndices(), index);
+  } else if (auto collapse = dyn_cast<CollapseOp>(def)) {
+    source = collapse.getSrc();
+    sourceIndex =
+        collapsedIndex(source, collapse.getReassociationIndices(), index);
+  } else if (auto slice = dyn_cast<SliceOp>(def)) {
+    source = slice.getSource();
+    sourceIndex = sliceIndex(slice, slice.getDroppedDims(), index, context);
+  }
+  if (!sourceIndex || !isa<RankedTensorType, MemRefType>(source.getType()))
+    return std::nullopt;
+  return std::make_pair(source, std::move(*sourceIndex));
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
@@ -390,28 +416,13 @@ std::optional<Scalar> ElementTrace::stepTensor(const Scalar &element) {
     return scalar;
   }
 
-  auto moved = [&](Value source,
-                   std::optional<Index> index) -> std::optional<Scalar> {
-    if (!index || !isa<RankedTensorType>(source.getType()))
-      return std::nullopt;
+  if (auto source =
+          throughView<tensor::CastOp, tensor::ExpandShapeOp,
+                      tensor::CollapseShapeOp, tensor::ExtractSliceOp>(
+              def, element.index)) {
     visitedOps.insert(def);
-    return makeElement(source, std::move(*index), nullptr);
-  };
-  if (auto cast = dyn_cast<tensor::CastOp>(def))
-    return moved(cast.getSource(), element.index);
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(def))
-    return moved(expand.getSrc(),
-                 expandedIndex(expand.getResult(),
-                               expand.getReassociationIndices(),
-                               element.index));
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(def))
-    return moved(collapse.getSrc(),
-                 collapsedIndex(collapse.getSrc(),
-                                collapse.getReassociationIndices(),
-                                element.index));
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def))
-    return moved(slice.getSource(), sliceIndex(slice, slice.getDroppedDims(),
-                                               element.index, context));
+    return makeElement(source->first, std::move(source->second), nullptr);
+  }
 
   unsigned resultNumber = cast<OpResult>(element.value).getResultNumber();
   if (auto op = dyn_cast<linalg::LinalgOp>(def)) {
@@ -582,27 +593,11 @@ std::optional<Scalar> ElementTrace::stepBuffer(const Scalar &element) {
   Operation *def = buffer.getDefiningOp();
   if (!def)
     return std::nullopt;
-  auto moved = [&](Value source,
-                   std::optional<Index> index) -> std::optional<Scalar> {
-    if (!index || !isa<MemRefType>(source.getType()))
-      return std::nullopt;
-    return makeElement(source, std::move(*index), element.before);
-  };
-  if (auto cast = dyn_cast<memref::CastOp>(def))
-    return moved(cast.getSource(), element.index);
-  if (auto expand = dyn_cast<memref::ExpandShapeOp>(def))
-    return moved(expand.getSrc(),
-                 expandedIndex(expand.getResult(),
-                               expand.getReassociationIndices(),
-                               element.index));
-  if (auto collapse = dyn_cast<memref::CollapseShapeOp>(def))
-    return moved(collapse.getSrc(),
-                 collapsedIndex(collapse.getSrc(),
-                                collapse.getReassociationIndices(),
-                                element.index));
-  if (auto slice = dyn_cast<memref::SubViewOp>(def))
-    return moved(slice.getSource(), sliceIndex(slice, slice.getDroppedDims(),
-                                               element.index, context));
+  if (auto source = throughView<memref::CastOp, memref::ExpandShapeOp,
+                                memref::CollapseShapeOp, memref::SubViewOp>(
+          def, element.index))
+    return makeElement(source->first, std::move(source->second),
+                       element.before);
   return std::nullopt;
 }
 

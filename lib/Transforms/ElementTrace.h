@@ -199,6 +199,13 @@ private:
   collapsedIndex(mlir::Value source,
                  llvm::ArrayRef<mlir::ReassociationIndices> groups,
                  llvm::ArrayRef<mlir::AffineExpr> index) const;
+  /// The source of a cast, a reshape or a slice, and the index into it; nothing
+  /// when `def` is none of these ops, or a shape or an offset is dynamic.
+  template <typename CastOp, typename ExpandOp, typename CollapseOp,
+            typename SliceOp>
+  std::optional<std::pair<mlir::Value, Index>>
+  throughView(mlir::Operation *def,
+              llvm::ArrayRef<mlir::AffineExpr> index) const;
   Index delinearize(mlir::AffineExpr position,
                     llvm::ArrayRef<int64_t> shape) const;
   mlir::Operation *lastWriter(mlir::Value buffer, mlir::Operation *before,

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Buffers.h"
 #include "KimiMlaGate/Transforms/Chip.h"
 #include "KimiMlaGate/Transforms/Contract.h"
 #include "KimiMlaGate/Transforms/Emit.h"
@@ -152,19 +153,14 @@ void FusePass::eraseChain(const MlaGate &gate) {
 
 /// The same for buffers: what a dead buffer holds is dead as well.
 void FusePass::eraseChainOnBuffers(const MlaGate &gate) {
-  // Buffers that the erased ops read, such as a transposed copy of the weight.
-  llvm::SetVector<Value> buffers(gate.intermediates.begin(),
-                                 gate.intermediates.end());
+  // Buffers that the erased ops used.
+  llvm::SetVector<Value> buffers;
   llvm::SmallSetVector<Operation *, 8> feeders(gate.feeders.begin(),
                                                gate.feeders.end());
   auto addBuffers = [&](Operation *op) {
-    for (Value operand : op->getOperands()) {
-      while (auto view = operand.getDefiningOp<ViewLikeOpInterface>())
-        operand = view.getViewSource();
-      if (isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
-              operand.getDefiningOp()))
-        buffers.insert(operand);
-    }
+    for (Value operand : op->getOperands())
+      if (Value buffer = underlyingBuffer(operand); isLocalAllocation(buffer))
+        buffers.insert(buffer);
   };
   for (Operation *op : gate.chain) {
     addBuffers(op);
@@ -188,15 +184,9 @@ void FusePass::eraseChainOnBuffers(const MlaGate &gate) {
           if (isa<memref::DeallocOp>(user))
             continue;
           // A feeder may write one buffer and read another.
-          Value target;
-          if (auto copy = dyn_cast<memref::CopyOp>(user))
-            target = copy.getTarget();
-          else if (auto op = dyn_cast<linalg::LinalgOp>(user))
-            target = op.getDpsInits()[0];
-          while (target && target.getDefiningOp<ViewLikeOpInterface>())
-            target =
-                target.getDefiningOp<ViewLikeOpInterface>().getViewSource();
-          if (!feeders.contains(user) || target != buffer)
+          Value target = writtenBuffer(user);
+          if (!feeders.contains(user) || !target ||
+              underlyingBuffer(target) != buffer)
             isDead = false;
         }
       if (!isDead)

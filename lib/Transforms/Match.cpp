@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KimiMlaGate/Transforms/Match.h"
+#include "Buffers.h"
 #include "ElementTrace.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -792,22 +793,6 @@ GateMatcher::Failure GateMatcher::checkUses() {
   return std::nullopt;
 }
 
-/// The buffer under all views of it.
-Value underlyingBuffer(Value buffer) {
-  for (unsigned i = 0; i < ElementTrace::maxSteps; ++i) {
-    auto view = buffer.getDefiningOp<ViewLikeOpInterface>();
-    if (!view)
-      break;
-    buffer = view.getViewSource();
-  }
-  return buffer;
-}
-
-bool isLocalAllocation(Value buffer) {
-  return isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
-      buffer.getDefiningOp());
-}
-
 /// Tensors cannot change; for buffers, this finds out whether running the whole
 /// gate where its product is makes a difference to anyone.
 GateMatcher::Failure GateMatcher::checkBuffers() {
@@ -842,11 +827,10 @@ GateMatcher::Failure GateMatcher::checkBuffers() {
   for (Operation *op : chain) {
     if (op == gate.root)
       continue;
-    Value target = isa<memref::CopyOp>(op)
-                       ? cast<memref::CopyOp>(op).getTarget()
-                       : cast<linalg::LinalgOp>(op).getDpsInits()[0];
-    Value base = underlyingBuffer(target);
-    if (!isLocalAllocation(base))
+    // Of an op with several inits, some other one may be read elsewhere.
+    Value target = writtenBuffer(op);
+    Value base = target ? underlyingBuffer(target) : Value();
+    if (!base || !isLocalAllocation(base))
       return missed(MissedReason::ExtraUse,
                     "{0} writes to a buffer that is not allocated here and may "
                     "be read elsewhere",
@@ -879,8 +863,6 @@ GateMatcher::Failure GateMatcher::checkBuffers() {
                         describe(user));
       }
     }
-    if (base != destinationBase)
-      gate.intermediates.push_back(base);
   }
 
   // The kernel reads hidden and the weight when the product is computed, not

@@ -217,6 +217,14 @@ class Gate:
                      as_map=spelling == "map")
         return result
 
+    def constant_for_body(self, value, element, lines):
+        """A constant of the body, in whose lines it goes, or a captured one."""
+        if not self.chance(0.5):
+            return self.scalar(value, element)
+        name = self.value("c")
+        lines.append(f"{name} = arith.constant {value} : {element}")
+        return name
+
     def single_body(self, op, operands, names, element, extra):
         names = list(names)
         source = next(o for o in operands if isinstance(o, Tensor)).element
@@ -224,12 +232,8 @@ class Gate:
         for operand in operands:
             if isinstance(operand, Tensor):
                 texts.append(names.pop(0))
-            elif self.chance(0.5):
-                constant = self.value("c")
-                lines.append(f"{constant} = arith.constant {operand} : {source}")
-                texts.append(constant)
             else:
-                texts.append(self.scalar(operand, source))
+                texts.append(self.constant_for_body(operand, source, lines))
         result = self.value("b")
         lines.append(self.body_op(result, op, texts, element, source, extra))
         return lines, result
@@ -237,24 +241,21 @@ class Gate:
     def generic(self, result, destination, tensors, body, as_map=False):
         """body(names) returns the lines of the body and the yielded name."""
         names = [self.value("x") for _ in tensors]
-        if as_map and len(set(names)) == len(names):
-            lines, yielded = body(names)
-            arguments = ", ".join(f"{n}: {t.element}" for n, t in zip(names, tensors))
-            init = self.value("x")
-            self.line(f"{result.name} = linalg.map ins({', '.join(t.name for t in tensors)} : "
-                      f"{', '.join(t.type for t in tensors)}) outs({destination.name} : {destination.type})")
+        lines, yielded = body(names)
+        arguments = ", ".join(f"{n}: {t.element}" for n, t in zip(names, tensors))
+        init = self.value("x")
+        operands = (f"ins({', '.join(t.name for t in tensors)} : {', '.join(t.type for t in tensors)}) "
+                    f"outs({destination.name} : {destination.type})")
+        if as_map:
+            self.line(f"{result.name} = linalg.map {operands}")
             self.line(f"({arguments}, {init}: {destination.element}) {{")
         else:
-            lines, yielded = body(names)
             rank = len(result.shape)
             order = list(range(rank))
             self.random.shuffle(order)
             one = f"affine_map<({self.dims(rank)}) -> ({', '.join(f'd{i}' for i in order)})>"
-            arguments = ", ".join(f"{n}: {t.element}" for n, t in zip(names, tensors))
-            init = self.value("x")
             self.line(f"{result.name} = linalg.generic {{indexing_maps = [{', '.join([one] * (len(tensors) + 1))}], "
-                      f"iterator_types = [{self.parallel(rank)}]}} ins({', '.join(t.name for t in tensors)} : "
-                      f"{', '.join(t.type for t in tensors)}) outs({destination.name} : {destination.type}) {{")
+                      f"iterator_types = [{self.parallel(rank)}]}} {operands} {{")
             self.line(f"^bb0({arguments}, {init}: {destination.element}):")
         for text in lines:
             self.line("  " + text)
@@ -457,12 +458,8 @@ class Gate:
                     for operand in operands:
                         if operand == "x":
                             texts.append(current)
-                        elif self.chance(0.5):
-                            constant = self.value("c")
-                            lines.append(f"{constant} = arith.constant {operand} : {element_before}")
-                            texts.append(constant)
                         else:
-                            texts.append(self.scalar(operand, element_before))
+                            texts.append(self.constant_for_body(operand, element_before, lines))
                     current = self.value("b")
                     lines.append(self.body_op(current, op, texts, element, element_before))
                     element_before = element

@@ -23,8 +23,7 @@ using namespace kimi::emulator;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("gfx950-run options");
-static cl::opt<std::string> inputName(cl::Positional,
-                                      cl::desc("CODE_OBJECT"),
+static cl::opt<std::string> inputName(cl::Positional, cl::desc("CODE_OBJECT"),
                                       cl::cat(category));
 static cl::opt<std::string> kernelName("kernel", cl::desc("The kernel to run"),
                                        cl::value_desc("NAME"),

@@ -64,9 +64,8 @@ struct MlaGate {
   /// The ops that the rewrite makes dead, from `root` back to `contraction`.
   llvm::SmallVector<mlir::Operation *> chain;
 
-  /// Buffers that `chain` wrote for itself only, and ops that fill them for
-  /// `chain` only: dead once `chain` is gone. Empty for tensors.
-  llvm::SmallVector<mlir::Value> intermediates;
+  /// Ops outside of `chain` that fill buffers for it, such as with zeros: dead
+  /// once nobody else reads those buffers. Empty for tensors.
   llvm::SmallVector<mlir::Operation *> feeders;
 
   /// The destination that `root` writes to, of its result's type; null when
