@@ -24,7 +24,7 @@ NAMED = {
 FASTMATH = ("", "", "", " fastmath<contract>", " fastmath<fast>", " fastmath<nnan,ninf>", " fastmath<reassoc>")
 
 MUTATIONS = (
-    "numerator 2", "addend 2", "addend one ulp above 1", "no negation", "scaled logit", "biased logit",
+    "numerator 2", "addend 2", "addend one ulp above 1", "no negation", "doubled negation", "scaled logit", "biased logit",
     "projection not rounded", "sigmoid rounded twice", "products rounded", "accumulator 1", "accumulator bf16",
     "tanh", "exp over exp", "scaled gate", "attention twice", "gate squared", "product in f32",
     "weight rows reversed", "gate shifted", "extra use of the projection", "extra use of the sigmoid",
@@ -413,7 +413,9 @@ class Gate:
                       ("arith.mulf", ["x", "0.5"], element), ("arith.addf", ["x", "0.5"], element)]
         else:
             negation = self.choose("negation", ("negf", "negf", "0 - x", "-0 - x", "x * -1"))
-            if mutation != "no negation":
+            if mutation == "doubled negation":
+                steps.append(("arith.mulf", ["x", "-2.0"], element))
+            elif mutation != "no negation":
                 steps.append({"negf": ("arith.negf", ["x"], element),
                               "0 - x": ("arith.subf", ["0.0", "x"], element),
                               "-0 - x": ("arith.subf", ["-0.0", "x"], element),
