@@ -98,28 +98,65 @@ double gamma(double roundings, double unit) {
 } // namespace
 
 SigmoidTable::SigmoidTable(SigmoidForm form, bool allowOverflow)
-    : primary(65536), secondary(65536) {
+    : table(65536) {
   for (uint32_t logit = 0; logit < 65536; ++logit) {
     double x = bf16ToFloat(uint16_t(logit));
+    auto &right = table[logit].right;
     if (form == SigmoidForm::F32) {
-      primary[logit] = secondary[logit] = doubleToBF16(correctSigmoid(x));
+      right[0] = right[1] = right[2] =
+          bf16ToFloat(doubleToBF16(correctSigmoid(x)));
       continue;
     }
     double e = std::exp(-x);
-    primary[logit] = reciprocalOfOnePlus(doubleToBF16(e));
-    uint16_t low = reciprocalOfOnePlus(doubleToBF16(e * (1 - 0x1p-22)));
-    uint16_t high = reciprocalOfOnePlus(doubleToBF16(e * (1 + 0x1p-22)));
-    secondary[logit] = low != primary[logit] ? low : high;
+    if (form == SigmoidForm::F32Unrounded) {
+      // As written: a float exp that overflows makes the quotient zero.
+      right[0] = 1 / (1 + static_cast<float>(e));
+      right[1] = right[0] * (1 - 0x1p-22);
+      right[2] = right[0] * (1 + 0x1p-22);
+      continue;
+    }
+    for (auto [value, error] : {std::make_pair(&right[0], 0.0),
+                                {&right[1], -0x1p-22},
+                                {&right[2], 0x1p-22}})
+      *value = bf16ToFloat(reciprocalOfOnePlus(doubleToBF16(e * (1 + error))));
   }
   if (form == SigmoidForm::F32 && allowOverflow)
     for (uint32_t logit = 0xc2b2; logit <= 0xc2b9; ++logit)
-      secondary[logit] = 0;
+      table[logit].right[1] = 0;
+}
+
+/// A product in float, rounded to bfloat16. Of two bfloat16 values it is the
+/// exact product rounded once: it has 16 significant bits.
+static uint16_t roundedProduct(double sigmoid, uint16_t attention) {
+  return doubleToBF16(
+      static_cast<float>(sigmoid * double(bf16ToFloat(attention))));
+}
+
+uint16_t SigmoidTable::value(uint16_t logit) const {
+  return doubleToBF16(table[logit].right[0]);
+}
+
+uint16_t SigmoidTable::output(uint16_t logit, uint16_t attention) const {
+  return roundedProduct(table[logit].right[0], attention);
+}
+
+bool SigmoidTable::isValue(uint16_t logit, uint16_t sigmoid) const {
+  for (double right : table[logit].right)
+    if (doubleToBF16(right) == sigmoid)
+      return true;
+  return false;
+}
+
+bool SigmoidTable::isOutput(uint16_t logit, uint16_t attention,
+                            uint16_t output) const {
+  for (double right : table[logit].right)
+    if (roundedProduct(right, attention) == output)
+      return true;
+  return false;
 }
 
 uint16_t gateProduct(uint16_t sigmoid, uint16_t attention) {
-  // 16 significant bits: exact in double.
-  return doubleToBF16(double(bf16ToFloat(sigmoid)) *
-                      double(bf16ToFloat(attention)));
+  return roundedProduct(bf16ToFloat(sigmoid), attention);
 }
 
 size_t summationDepth(size_t k) { return (k + 63) / 64 + 64; }
@@ -177,7 +214,7 @@ GateReference computeReference(const GateShape &shape, const GateInputs &inputs,
       reference.highestProjection[i] = doubleToBF16(sum.value + error);
       reference.sigmoid[i] = table.value(reference.projection[i]);
       reference.output[i] =
-          gateProduct(reference.sigmoid[i], inputs.attention[i]);
+          table.output(reference.projection[i], inputs.attention[i]);
     }
   }
   return reference;
@@ -195,11 +232,9 @@ bool isRight(const GateReference &reference, const SigmoidTable &table,
            bf16Order(actual) <= high;
   for (int32_t order = low; order <= high; ++order) {
     uint16_t logit = bf16FromOrder(order);
-    for (uint16_t sigmoid : {table.value(logit), table.alternative(logit)})
-      if (actual == (which == GateTensor::Sigmoid
-                         ? sigmoid
-                         : gateProduct(sigmoid, attention)))
-        return true;
+    if (which == GateTensor::Sigmoid ? table.isValue(logit, actual)
+                                     : table.isOutput(logit, attention, actual))
+      return true;
   }
   return false;
 }

@@ -30,7 +30,8 @@ AffineExpr ElementTrace::constant(int64_t value) const {
 }
 
 AffineExpr ElementTrace::simplify(AffineExpr expr) const {
-  return simplifyAffineExpr(expr, reductionDim() + 1, /*numSymbols=*/0);
+  return simplifyAffineExpr(expr, firstReductionDim() + maxReductionLoops,
+                            /*numSymbols=*/0);
 }
 
 AffineExpr ElementTrace::linearize(Value container,
@@ -246,19 +247,19 @@ const BodyFrame *ElementTrace::enter(linalg::LinalgOp op, unsigned initNumber,
     }
   }
 
-  bool hasReduction = false;
+  unsigned reductionLoops = 0;
   for (auto [loop, extent, iterator] :
        llvm::zip(frame.loops, extents, iterators)) {
     if (extent == 1) {
       loop = constant(0);
     } else if (!loop) {
       // What is not an index of the result is summed over.
-      if (iterator != utils::IteratorType::reduction || hasReduction)
+      if (iterator != utils::IteratorType::reduction)
         return nullptr;
-      hasReduction = true;
-      loop = dim(reductionDim());
+      loop = dim(firstReductionDim() + reductionLoops++);
     }
   }
+  maxReductionLoops = std::max(maxReductionLoops, reductionLoops);
   frames.push_back(std::move(frame));
   return &frames.back();
 }
@@ -424,6 +425,12 @@ std::optional<Scalar> ElementTrace::stepTensor(const Scalar &element) {
     return makeElement(source->first, std::move(source->second), nullptr);
   }
 
+  // A splat of a constant; one of anything else leads nowhere.
+  if (auto splat = dyn_cast<tensor::SplatOp>(def)) {
+    visitedOps.insert(def);
+    return makeOutsideScalar(splat.getInput());
+  }
+
   unsigned resultNumber = cast<OpResult>(element.value).getResultNumber();
   if (auto op = dyn_cast<linalg::LinalgOp>(def)) {
     if (!op.hasPureTensorSemantics())
@@ -497,17 +504,30 @@ bool ElementTrace::mayWrite(Operation *op, Value buffer) {
 Operation *ElementTrace::lastWriter(Value buffer, Operation *before,
                                     bool &known) {
   known = true;
+  auto isObstacle = [&](Operation *op) {
+    if (!ignoresObstacles || isa<linalg::LinalgOp, memref::CopyOp>(op))
+      return false;
+    if (!firstObstacle)
+      firstObstacle = op;
+    return true;
+  };
   unsigned scanned = 0;
-  for (Operation *op = before->getPrevNode(); op; op = op->getPrevNode()) {
-    if (++scanned > maxScannedOps)
-      break;
-    if (op == buffer.getDefiningOp())
+  while (true) {
+    for (Operation *op = before->getPrevNode(); op; op = op->getPrevNode()) {
+      if (++scanned > maxScannedOps) {
+        known = false;
+        return nullptr;
+      }
+      if (op == buffer.getDefiningOp())
+        return nullptr;
+      if (mayWrite(op, buffer) && !isObstacle(op))
+        return op;
+    }
+    before = before->getParentOp();
+    if (!before || before->hasTrait<OpTrait::IsIsolatedFromAbove>() ||
+        !isObstacle(before))
       return nullptr;
-    if (mayWrite(op, buffer))
-      return op;
   }
-  known = scanned <= maxScannedOps;
-  return nullptr;
 }
 
 /// The buffer that `view` covers without rearranging, or null: a reshape or a
@@ -616,18 +636,13 @@ Scalar ElementTrace::contractionInit(const Scalar &contraction) {
   return makeElement(op.getDpsInits()[0], contraction.index, op);
 }
 
-int64_t ElementTrace::contractionExtent(const Scalar &contraction) const {
+SmallVector<std::pair<unsigned, int64_t>, 2>
+ElementTrace::contractionLoops(const Scalar &contraction) const {
   linalg::LinalgOp op = contraction.frame->op;
-  int64_t extent = 1;
-  for (auto [iterator, loops] :
+  SmallVector<std::pair<unsigned, int64_t>, 2> loops;
+  for (auto [iterator, extent] :
        llvm::zip(op.getIteratorTypesArray(), op.getStaticLoopRanges()))
-    if (iterator == utils::IteratorType::reduction)
-      extent *= loops;
-  return extent;
-}
-
-AffineExpr ElementTrace::contractionDim(const Scalar &contraction) const {
-  // A sum over one element has no loop left.
-  return contractionExtent(contraction) == 1 ? constant(0)
-                                             : dim(reductionDim());
+    if (iterator == utils::IteratorType::reduction && extent != 1)
+      loops.push_back({firstReductionDim() + loops.size(), extent});
+  return loops;
 }

@@ -17,8 +17,8 @@
 // write the buffer; if that op is not known to write all of it, nothing is.
 //
 // An index is a list of affine expressions: dimension i stands for dimension i
-// of the result where the trace started, and the one after the last stands for
-// the reduction loop of the contraction. A dimension of extent one is always
+// of the result where the trace started, and those after the last stand for the
+// reduction loops of the contraction. A dimension of extent one is always
 // indexed by the constant 0.
 //
 //===----------------------------------------------------------------------===//
@@ -122,9 +122,10 @@ public:
   /// What a contraction's body yields, and the element it starts from.
   Scalar contractionYield(const Scalar &contraction);
   Scalar contractionInit(const Scalar &contraction);
-  /// Extent and dimension of a contraction's reduction loop.
-  int64_t contractionExtent(const Scalar &contraction) const;
-  mlir::AffineExpr contractionDim(const Scalar &contraction) const;
+  /// (dimension, extent) of each reduction loop of a contraction whose extent
+  /// is not one, from the outermost.
+  llvm::SmallVector<std::pair<unsigned, int64_t>, 2>
+  contractionLoops(const Scalar &contraction) const;
 
   /// Row-major position of an element in its container, which has a static
   /// shape.
@@ -166,13 +167,22 @@ public:
     return overlappingOps;
   }
 
+  /// Makes the trace take ops that may write to a buffer in an unknown way for
+  /// ops that do not, and look in front of the op that a read is nested in.
+  /// What it finds need not be what is computed; it tells what stands in the
+  /// way of finding it.
+  void ignoreObstacles() { ignoresObstacles = true; }
+  /// The first op that was ignored, or null.
+  mlir::Operation *obstacle() const { return firstObstacle; }
+  void forgetObstacle() { firstObstacle = nullptr; }
+
   /// Whether two buffers certainly have no byte in common that anything writes,
   /// and whether an op may write to a buffer, or free it.
   bool areDisjoint(mlir::Value lhs, mlir::Value rhs);
   bool mayWrite(mlir::Operation *op, mlir::Value buffer);
 
 private:
-  unsigned reductionDim() const { return dims.size(); }
+  unsigned firstReductionDim() const { return dims.size(); }
   Scalar makeElement(mlir::Value container,
                      llvm::SmallVector<mlir::AffineExpr, 4> index,
                      mlir::Operation *before) const;
@@ -215,6 +225,8 @@ private:
 
   mlir::MLIRContext *context = nullptr;
   llvm::SmallVector<std::pair<unsigned, int64_t>, 4> dims;
+  /// The most reduction loops of any op that was entered.
+  unsigned maxReductionLoops = 0;
   std::deque<BodyFrame> frames;
   llvm::SmallPtrSet<mlir::Operation *, 16> visitedOps;
   llvm::DenseMap<mlir::Operation *, llvm::SmallSetVector<mlir::Operation *, 4>>
@@ -223,6 +235,8 @@ private:
   std::optional<mlir::AliasAnalysis> aliases;
   mlir::Operation *rootOp = nullptr;
   unsigned conversionDepth = 0;
+  bool ignoresObstacles = false;
+  mlir::Operation *firstObstacle = nullptr;
 };
 
 } // namespace kimi

@@ -83,8 +83,8 @@ private:
 
   Value emitSigmoid(Value projection);
   Value emitExp(Value x);
-  Value emitSigmoidF32(Value projection);
-  Value emitSigmoidBF16Steps(Value projection);
+  Value emitStableSigmoid(Value projection);
+  Value emitSigmoidAsWritten(Value projection, bool roundSteps);
   Value sumPairwise(SmallVector<Value> values);
 
   const KernelPlan &plan;
@@ -197,9 +197,8 @@ void KernelEmitter::emit() {
       sums.push_back(
           memref::LoadOp::create(b, partials, ValueRange{index(i), item}));
     Value projection = round(sumPairwise(sums));
-    Value sigmoid = emitSigmoid(projection);
-    Value product =
-        arith::MulFOp::create(b, extend(attentionValue), extend(sigmoid));
+    Value product = arith::MulFOp::create(b, extend(attentionValue),
+                                          emitSigmoid(projection));
     memref::StoreOp::create(b, round(product), out,
                             ValueRange{outputBatch, outputColumn});
     scf::YieldOp::create(b);
@@ -219,14 +218,17 @@ Value KernelEmitter::sumPairwise(SmallVector<Value> values) {
   return values.front();
 }
 
+/// The sigmoid as f32, rounded as the IR says.
 Value KernelEmitter::emitSigmoid(Value projection) {
   if (epilogue.productionRounding)
-    return emitSigmoidF32(projection);
+    return extend(round(emitStableSigmoid(projection)));
   switch (epilogue.sigmoid) {
   case SigmoidArithmetic::F32:
-    return emitSigmoidF32(projection);
+    return extend(round(emitStableSigmoid(projection)));
+  case SigmoidArithmetic::F32Unrounded:
+    return emitSigmoidAsWritten(projection, /*roundSteps=*/false);
   case SigmoidArithmetic::BF16Steps:
-    return emitSigmoidBF16Steps(projection);
+    return emitSigmoidAsWritten(projection, /*roundSteps=*/true);
   }
   llvm_unreachable("unknown sigmoid arithmetic");
 }
@@ -281,7 +283,7 @@ Value KernelEmitter::emitExp(Value x) {
 /// overflows, so the logits from -88.5 to -92, whose sigmoid is a bf16
 /// subnormal, come out right where 1 / (1 + exp(-x)) gives zero. NaN compares
 /// false, and e carries it.
-Value KernelEmitter::emitSigmoidF32(Value projection) {
+Value KernelEmitter::emitStableSigmoid(Value projection) {
   Value x = extend(projection);
   Value one = f32(1.0f);
   Value magnitude = math::AbsFOp::create(b, x);
@@ -290,18 +292,21 @@ Value KernelEmitter::emitSigmoidF32(Value projection) {
       arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, f32(0.0f));
   Value numerator = arith::SelectOp::create(b, notNegative, one, e);
   Value denominator = arith::AddFOp::create(b, e, one);
-  return round(arith::DivFOp::create(b, numerator, denominator));
+  return arith::DivFOp::create(b, numerator, denominator);
 }
 
-/// Each bf16 op is the f32 op on extended operands, rounded: f32 has more than
-/// twice bf16's precision plus two bits, so the double rounding of a sum or a
-/// quotient is harmless (Figueroa, "When is double rounding innocuous?").
-Value KernelEmitter::emitSigmoidBF16Steps(Value projection) {
+/// 1 / (1 + exp(-x)). A bf16 op is the f32 op on extended operands, rounded:
+/// f32 has more than twice bf16's precision plus two bits, so the double
+/// rounding of a sum or a quotient is harmless (Figueroa, "When is double
+/// rounding innocuous?").
+Value KernelEmitter::emitSigmoidAsWritten(Value projection, bool roundSteps) {
+  auto step = [&](Value value) {
+    return roundSteps ? extend(round(value)) : value;
+  };
   Value one = f32(1.0f);
-  Value negated = arith::NegFOp::create(b, extend(projection));
-  Value e = round(emitExp(negated));
-  Value denominator = round(arith::AddFOp::create(b, extend(e), one));
-  return round(arith::DivFOp::create(b, one, extend(denominator)));
+  Value e = step(emitExp(arith::NegFOp::create(b, extend(projection))));
+  Value denominator = step(arith::AddFOp::create(b, e, one));
+  return step(arith::DivFOp::create(b, one, denominator));
 }
 
 //===----------------------------------------------------------------------===//

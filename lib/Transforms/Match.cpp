@@ -30,6 +30,8 @@ StringRef kimi::stringifySigmoidArithmetic(SigmoidArithmetic arithmetic) {
   switch (arithmetic) {
   case SigmoidArithmetic::F32:
     return "f32";
+  case SigmoidArithmetic::F32Unrounded:
+    return "f32_unrounded";
   case SigmoidArithmetic::BF16Steps:
     return "bf16";
   }
@@ -189,30 +191,47 @@ class GateMatcher {
 public:
   GateMatcher(arith::MulFOp multiply) : multiply(multiply) {}
 
+  /// Starts at `value`, which `root` computes: the product, or its rounding.
+  /// Fails when the product is not found from there.
+  LogicalResult start(Operation *root, Value value);
+  /// The product of a contraction's sigmoid that cannot be followed, since
+  /// something else may write the buffers between.
+  MatchResult matchBehindObstacle();
   MatchResult match();
 
 private:
   using Failure = std::optional<MissedGate>;
+  /// A value without the conversions around the op that computes it.
+  struct Step {
+    Scalar scalar;
+    bool isRounded = false;
+  };
 
+  bool findSigmoid();
   Failure matchProduct();
-  Failure matchSigmoid(Scalar scalar);
-  Failure matchProjection(Scalar scalar);
+  Failure peel(Scalar scalar, MissedReason reason, StringRef name, Step &step);
+  Failure matchSigmoid();
+  Failure matchNegation(Scalar argument);
+  Failure matchProjection(const Step &projection);
   Failure matchContraction(const Scalar &contraction);
   Failure matchContractionBody(const Scalar &contraction, Scalar &lhs,
                                Scalar &rhs);
   Failure matchFactors(const Scalar &contraction, Scalar lhs, Scalar rhs);
-  Failure matchAttention(const Scalar &attention);
+  Failure matchAttention();
+  std::optional<Scalar> findRowMajor(Scalar element, AffineExpr position);
   Failure checkUses();
   Failure checkBuffers();
 
   arith::MulFOp multiply;
+  /// What the root yields: the multiply or its rounding.
+  Scalar yielded;
   ElementTrace trace;
   MlaGate gate;
   /// The side of the product that is like a sigmoid, and the other one.
   Scalar sigmoidSide, attentionSide;
-  /// The ops in front of which the buffers of hidden and of the weight are
-  /// read.
-  Operation *hiddenRead = nullptr, *weightRead = nullptr;
+  /// The ops in front of which the buffers of the operands are read.
+  Operation *hiddenRead = nullptr, *weightRead = nullptr,
+            *attentionRead = nullptr;
   /// Ops from the root to the contraction.
   llvm::SmallSetVector<Operation *, 8> chain;
 
@@ -221,50 +240,70 @@ private:
   bool collectChain(Operation *op);
 };
 
-MatchResult GateMatcher::match() {
-  // The op on tensors that the multiply is, or is in the body of.
-  Operation *root = multiply;
-  if (!isa<RankedTensorType>(multiply.getType())) {
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(multiply->getParentOp());
-    if (!linalgOp ||
-        (!linalgOp.hasPureTensorSemantics() &&
-         !linalgOp.hasPureBufferSemantics()) ||
-        linalgOp.getNumParallelLoops() != linalgOp.getNumLoops())
-      return NotAGate();
-    root = linalgOp;
+LogicalResult GateMatcher::start(Operation *root, Value value) {
+  std::optional<Scalar> start = trace.start(root, value);
+  if (!start)
+    return failure();
+  gate.root = root;
+  gate.multiply = multiply;
+  yielded = *start;
+  Scalar product = yielded;
+  if (value != multiply.getResult()) {
+    if (!yielded.op())
+      return failure();
+    product = trace.resolve(trace.operand(yielded, 0));
   }
-  // Dead code is left to those who erase it.
-  if (multiply->use_empty() ||
-      (root->getNumResults() != 0 && root->use_empty()))
-    return NotAGate();
-  std::optional<Scalar> product = trace.start(root, multiply);
-  if (!product)
-    return NotAGate();
+  if (product.op() != multiply)
+    return failure();
+  sigmoidSide = trace.operand(product, 0);
+  attentionSide = trace.operand(product, 1);
+  return success();
+}
 
-  // Which operand is like a sigmoid. If both are, the second is taken for
-  // attention, and refused below for its arithmetic.
-  for (unsigned i : {0, 1}) {
-    Scalar operand = trace.operand(*product, i);
-    // A scale is not the product of a gate.
-    Scalar other = trace.operand(*product, 1 - i);
-    if (!isLikeSigmoid(trace, operand) || trace.resolve(other).constant())
-      continue;
-    gate.multiply = multiply;
-    gate.root = root;
-    sigmoidSide = operand;
-    attentionSide = other;
-    if (Failure failure = matchProduct())
-      return *failure;
-    return gate;
+/// Which operand is like a sigmoid. If both are, the second is taken for
+/// attention, and refused later for its arithmetic.
+bool GateMatcher::findSigmoid() {
+  if (!isLikeSigmoid(trace, sigmoidSide)) {
+    std::swap(sigmoidSide, attentionSide);
+    trace.forgetObstacle();
+    if (!isLikeSigmoid(trace, sigmoidSide))
+      return false;
   }
-  return NotAGate();
+  // A scale is not the product of a gate.
+  return !trace.resolve(attentionSide).constant();
+}
+
+MatchResult GateMatcher::match() {
+  if (!findSigmoid())
+    return NotAGate();
+  if (Failure failure = matchProduct())
+    return *failure;
+  return gate;
+}
+
+MatchResult GateMatcher::matchBehindObstacle() {
+  trace.ignoreObstacles();
+  if (!findSigmoid())
+    return NotAGate();
+  Operation *obstacle = trace.obstacle();
+  if (!obstacle)
+    return NotAGate();
+  if (obstacle->isProperAncestor(gate.root))
+    return missed(MissedReason::Placement,
+                  "values of the gate are computed outside of {0}, which the "
+                  "product is in",
+                  describe(obstacle));
+  return missed(MissedReason::ExtraUse,
+                "{0} may use a buffer of the gate's intermediate values",
+                describe(obstacle));
 }
 
 GateMatcher::Failure GateMatcher::matchProduct() {
   // The product must be what the op yields.
-  if (gate.root != multiply) {
+  Operation *last = yielded.op();
+  if (gate.root != last) {
     Operation *terminator = gate.root->getRegion(0).front().getTerminator();
-    for (Operation *user : multiply->getUsers())
+    for (Operation *user : last->getUsers())
       if (user != terminator)
         return missed(MissedReason::ExtraArithmetic,
                       "{0} follows the product in the same body",
@@ -281,19 +320,28 @@ GateMatcher::Failure GateMatcher::matchProduct() {
       return missed(MissedReason::Placement,
                     "the gate is in {0}; kernels are launched by host code",
                     describe(parent));
+  Type product = getElementTypeOrSelf(multiply.getType());
   auto type = cast<ShapedType>(
       gate.isOnBuffers()
           ? cast<linalg::LinalgOp>(gate.root).getDpsInits()[0].getType()
           : gate.result().getType());
-  if (type.getElementType() != Float32Type::get(type.getContext()) &&
-      !type.getElementType().isBF16())
+  if (!product.isF32() && !product.isBF16())
     return missed(MissedReason::ElementType,
-                  "the product is {0}; the kernel computes bf16",
-                  type.getElementType());
-  if (!type.getElementType().isBF16())
+                  "the product is {0}; the kernel computes bf16", product);
+  if (auto rounding = dyn_cast<arith::TruncFOp>(last)) {
+    if (!roundsToNearestEven(rounding))
+      return missed(MissedReason::ProductPrecision,
+                    "the product is rounded with mode {0}; the kernel rounds "
+                    "to nearest even",
+                    arith::stringifyRoundingMode(*rounding.getRoundingmode()));
+  } else if (product.isF32()) {
     return missed(MissedReason::ProductPrecision,
-                  "the product is {0}; the kernel multiplies bf16 attention by "
-                  "the sigmoid rounded to bf16",
+                  "the product is f32 and not rounded to bf16 by the only op "
+                  "that uses it");
+  }
+  if (!type.getElementType().isBF16())
+    return missed(MissedReason::ElementType,
+                  "the product is rounded to {0}, not bf16",
                   type.getElementType());
   if (!type.hasStaticShape())
     return missed(MissedReason::DynamicShape,
@@ -305,163 +353,190 @@ GateMatcher::Failure GateMatcher::matchProduct() {
                   "row-major ones",
                   tensor);
 
+  // What the search for a sigmoid looked at is not part of the gate.
   trace.clearVisited();
-  if (Failure failure = matchSigmoid(sigmoidSide))
+  if (last != multiply)
+    trace.resolve(trace.operand(yielded, 0));
+  if (Failure failure = matchSigmoid())
     return failure;
-  if (Failure failure = matchAttention(attentionSide))
+  if (Failure failure = matchAttention())
     return failure;
   return checkUses();
 }
 
-GateMatcher::Failure GateMatcher::matchSigmoid(Scalar scalar) {
-  scalar = trace.resolve(scalar);
-  Operation *op = scalar.op();
-
-  // An f32 sigmoid is rounded once; a bf16 one is bf16 all the way.
-  gate.sigmoid = SigmoidArithmetic::BF16Steps;
-  if (auto truncation = dyn_cast_or_null<arith::TruncFOp>(op)) {
-    if (!roundsToNearestEven(truncation))
-      return missed(
-          MissedReason::SigmoidForm,
-          "the sigmoid is rounded with mode {0}; the kernel rounds "
-          "to nearest even",
-          arith::stringifyRoundingMode(*truncation.getRoundingmode()));
-    scalar = trace.resolve(trace.operand(scalar, 0));
-    op = scalar.op();
-    gate.sigmoid = SigmoidArithmetic::F32;
+/// Looks through the conversions between bf16 and f32 to the op that computes a
+/// value. It is rounded if it passes through bf16, by a conversion or because
+/// the op is on bf16.
+GateMatcher::Failure GateMatcher::peel(Scalar scalar, MissedReason reason,
+                                       StringRef name, Step &step) {
+  step = {trace.resolve(scalar), false};
+  for (unsigned i = 0; i < maxStrippedSteps; ++i) {
+    Operation *op = step.scalar.op();
+    if (auto truncation = dyn_cast_or_null<arith::TruncFOp>(op)) {
+      if (!step.scalar.type().isBF16())
+        return missed(MissedReason::ElementType,
+                      "{0} is rounded to {1}, not bf16", name,
+                      step.scalar.type());
+      if (!roundsToNearestEven(truncation))
+        return missed(
+            reason,
+            "{0} is rounded with mode {1}; the kernel rounds to nearest even",
+            name, arith::stringifyRoundingMode(*truncation.getRoundingmode()));
+      step.isRounded = true;
+    } else if (!isa_and_nonnull<arith::ExtFOp>(op)) {
+      break;
+    }
+    step.scalar = trace.resolve(trace.operand(step.scalar, 0));
   }
+  if (step.scalar.op() && step.scalar.type().isBF16())
+    step.isRounded = true;
+  return std::nullopt;
+}
+
+GateMatcher::Failure GateMatcher::matchSigmoid() {
+  // 1 / (1 + exp(-x)); the remarks below name the nearest known other form.
+  constexpr MissedReason form = MissedReason::SigmoidForm;
+  Step quotient;
+  if (Failure failure = peel(sigmoidSide, form, "the sigmoid", quotient))
+    return failure;
+  Operation *op = quotient.scalar.op();
   if (!op)
-    return missed(MissedReason::SigmoidForm,
-                  "the gate is not computed by a sigmoid");
-  bool isF32 = gate.sigmoid == SigmoidArithmetic::F32;
-  Type type = scalar.type();
-  if (isF32 ? !type.isF32() : !type.isBF16())
+    return missed(form, "the gate is not computed by a sigmoid");
+  auto checkType = [&](const Scalar &scalar) -> Failure {
+    if (scalar.type().isF32() || scalar.type().isBF16())
+      return std::nullopt;
     return missed(MissedReason::ElementType,
                   "the sigmoid is computed in {0}; the kernel computes it in "
                   "f32 or bf16",
-                  type);
-
-  // 1 / (1 + exp(-x)); the remarks below name the nearest known other form.
+                  scalar.type());
+  };
+  if (Failure failure = checkType(quotient.scalar))
+    return failure;
   if (isa<math::TanhOp>(op))
-    return missed(MissedReason::SigmoidForm,
-                  "the gate is a hyperbolic tangent, not a sigmoid");
+    return missed(form, "the gate is a hyperbolic tangent, not a sigmoid");
   if (!isa<arith::DivFOp>(op)) {
-    std::optional<Scalar> inner = scalar;
+    std::optional<Scalar> inner = quotient.scalar;
     for (unsigned step = 0; inner && step < maxStrippedSteps; ++step) {
       if (isa_and_nonnull<math::TanhOp>(inner->op()))
-        return missed(MissedReason::SigmoidForm,
-                      "the sigmoid is written with 'math.tanh', whose "
-                      "roundings differ from 1 / (1 + exp(-x))");
+        return missed(form, "the sigmoid is written with 'math.tanh', whose "
+                            "roundings differ from 1 / (1 + exp(-x))");
       inner = stripStep(trace, *inner);
     }
     return missed(MissedReason::ExtraArithmetic,
                   "{0} lies between the sigmoid and the product", describe(op));
   }
-  Scalar numerator = trace.resolve(trace.operand(scalar, 0));
-  Scalar denominator = trace.resolve(trace.operand(scalar, 1));
-  if (!isConstant(numerator, 1.0)) {
-    if (isa_and_nonnull<math::ExpOp>(numerator.op()))
-      return missed(MissedReason::SigmoidForm,
+
+  Step numerator, sum, exponential;
+  if (Failure failure = peel(trace.operand(quotient.scalar, 0), form,
+                             "the sigmoid's numerator", numerator))
+    return failure;
+  if (!isConstant(numerator.scalar, 1.0)) {
+    if (isa_and_nonnull<math::ExpOp>(numerator.scalar.op()))
+      return missed(form,
                     "the sigmoid is exp(x) / (1 + exp(x)), which overflows to "
                     "NaN for large x; the kernel computes 1 / (1 + exp(-x))");
-    return missed(MissedReason::SigmoidForm,
-                  "the sigmoid's numerator is not 1");
+    return missed(form, "the sigmoid's numerator is not 1");
   }
-  auto sum = dyn_cast_or_null<arith::AddFOp>(denominator.op());
-  if (!sum)
-    return missed(MissedReason::SigmoidForm,
-                  "the sigmoid's denominator is not 1 + exp(-x)");
-  std::optional<Scalar> exponential;
+  if (Failure failure = peel(trace.operand(quotient.scalar, 1), form,
+                             "the sigmoid's denominator", sum))
+    return failure;
+  std::optional<Scalar> addend;
   bool hasOne = false;
-  for (unsigned i : {0, 1}) {
-    Scalar operand = trace.resolve(trace.operand(denominator, i));
-    if (operand.constant())
-      hasOne |= isConstant(operand, 1.0);
-    else
-      exponential = operand;
-  }
-  if (!hasOne || !exponential)
-    return missed(MissedReason::SigmoidForm,
-                  "the sigmoid's denominator is not 1 + exp(-x)");
-  if (!isa_and_nonnull<math::ExpOp>(exponential->op())) {
-    if (Operation *other = exponential->op())
-      return missed(MissedReason::SigmoidForm,
-                    "the sigmoid's exponential is {0}, not 'math.exp'",
+  if (isa_and_nonnull<arith::AddFOp>(sum.scalar.op()))
+    for (unsigned i : {0, 1}) {
+      Scalar operand = trace.resolve(trace.operand(sum.scalar, i));
+      if (operand.constant())
+        hasOne |= isConstant(operand, 1.0);
+      else
+        addend = operand;
+    }
+  if (!hasOne || !addend)
+    return missed(form, "the sigmoid's denominator is not 1 + exp(-x)");
+  if (Failure failure =
+          peel(*addend, form, "the sigmoid's exponential", exponential))
+    return failure;
+  if (!isa_and_nonnull<math::ExpOp>(exponential.scalar.op())) {
+    if (Operation *other = exponential.scalar.op())
+      return missed(form, "the sigmoid's exponential is {0}, not 'math.exp'",
                     describe(other));
-    return missed(MissedReason::SigmoidForm,
-                  "the sigmoid's denominator is not 1 + exp(-x)");
+    return missed(form, "the sigmoid's denominator is not 1 + exp(-x)");
   }
+  for (const Step &step : {sum, exponential})
+    if (Failure failure = checkType(step.scalar))
+      return failure;
 
-  // -x: negf x, 0 - x or x * -1. They differ in the sign of a zero only, and
-  // the exponential of either zero is 1.
-  Scalar negation = trace.resolve(trace.operand(*exponential, 0));
+  if (exponential.isRounded != sum.isRounded ||
+      (sum.isRounded && !quotient.isRounded)) {
+    auto verdict = [](const Step &step) {
+      return step.isRounded ? "rounded" : "not rounded";
+    };
+    return missed(form,
+                  "of the sigmoid, the exponential is {0}, the sum {1} and the "
+                  "quotient {2}; the kernel rounds each, or none but the "
+                  "quotient",
+                  verdict(exponential), verdict(sum), verdict(quotient));
+  }
+  gate.sigmoid = sum.isRounded        ? SigmoidArithmetic::BF16Steps
+                 : quotient.isRounded ? SigmoidArithmetic::F32
+                                      : SigmoidArithmetic::F32Unrounded;
+  return matchNegation(trace.operand(exponential.scalar, 0));
+}
+
+/// -x: negf x, 0 - x or x * -1, in f32 or bf16. They differ in the sign of a
+/// zero only, and the exponential of either zero is 1.
+GateMatcher::Failure GateMatcher::matchNegation(Scalar scalar) {
+  Step negation, projection;
+  if (Failure failure = peel(scalar, MissedReason::SigmoidForm,
+                             "the exponential's argument", negation))
+    return failure;
+  Operation *op = negation.scalar.op();
   std::optional<Scalar> argument;
-  if (isa_and_nonnull<arith::NegFOp>(negation.op())) {
-    argument = trace.operand(negation, 0);
-  } else if (isa_and_nonnull<arith::SubFOp>(negation.op())) {
-    const Scalar minuend = trace.resolve(trace.operand(negation, 0));
+  if (isa_and_nonnull<arith::NegFOp>(op)) {
+    argument = trace.operand(negation.scalar, 0);
+  } else if (isa_and_nonnull<arith::SubFOp>(op)) {
+    const Scalar minuend = trace.resolve(trace.operand(negation.scalar, 0));
     if (minuend.constant() && minuend.constant()->isZero())
-      argument = trace.operand(negation, 1);
-  } else if (isa_and_nonnull<arith::MulFOp>(negation.op())) {
+      argument = trace.operand(negation.scalar, 1);
+  } else if (isa_and_nonnull<arith::MulFOp>(op)) {
     for (unsigned i : {0, 1})
-      if (isConstant(trace.resolve(trace.operand(negation, i)), -1.0))
-        argument = trace.operand(negation, 1 - i);
+      if (isConstant(trace.resolve(trace.operand(negation.scalar, i)), -1.0))
+        argument = trace.operand(negation.scalar, 1 - i);
   }
   if (!argument) {
-    if (Operation *other = negation.op();
-        other && !isa<arith::TruncFOp, arith::ExtFOp>(other))
+    if (op)
       return missed(MissedReason::ExtraArithmetic,
                     "{0} computes the exponential's argument, which must be "
                     "the negated projection",
-                    describe(other));
+                    describe(op));
     return missed(MissedReason::SigmoidForm,
                   "the exponential's argument is not negated");
   }
-
-  Scalar projection = trace.resolve(*argument);
-  if (isF32) {
-    if (projection.isContraction())
-      return missed(MissedReason::ProjectionRounding,
-                    "the projection is not rounded to bf16 before the sigmoid");
-    if (!isa_and_nonnull<arith::ExtFOp>(projection.op()))
-      return missed(MissedReason::ExtraArithmetic,
-                    "{0} lies between the projection and the sigmoid",
-                    projection.op() ? describe(projection.op()) : "a value");
-    projection = trace.resolve(trace.operand(projection, 0));
-  }
+  if (Failure failure = peel(*argument, MissedReason::ProjectionRounding,
+                             "the projection", projection))
+    return failure;
+  // Rounding to nearest commutes with negation.
+  projection.isRounded |= negation.isRounded;
   return matchProjection(projection);
 }
 
-GateMatcher::Failure GateMatcher::matchProjection(Scalar scalar) {
-  if (scalar.isContraction())
+GateMatcher::Failure GateMatcher::matchProjection(const Step &projection) {
+  const Scalar &scalar = projection.scalar;
+  if (!scalar.isContraction()) {
+    bool isBehindRounding = projection.isRounded && !scalar.type().isBF16();
+    return missed(MissedReason::ExtraArithmetic, "{0} lies between {1}",
+                  scalar.op() ? describe(scalar.op()) : "a value",
+                  isBehindRounding ? "the contraction and its rounding"
+                                   : "the projection and the sigmoid");
+  }
+  if (!scalar.type().isF32())
     return missed(MissedReason::AccumulatorType,
                   "the contraction accumulates in {0}; the kernel accumulates "
                   "in f32 and rounds once",
                   scalar.type());
-  auto truncation = dyn_cast_or_null<arith::TruncFOp>(scalar.op());
-  if (!truncation)
-    return missed(MissedReason::ExtraArithmetic,
-                  "{0} lies between the projection and the sigmoid",
-                  scalar.op() ? describe(scalar.op()) : "a value");
-  if (!roundsToNearestEven(truncation))
+  if (!projection.isRounded)
     return missed(MissedReason::ProjectionRounding,
-                  "the projection is rounded with mode {0}; the kernel rounds "
-                  "to nearest even",
-                  arith::stringifyRoundingMode(*truncation.getRoundingmode()));
-  if (!scalar.type().isBF16())
-    return missed(MissedReason::ElementType,
-                  "the projection is rounded to {0}, not bf16", scalar.type());
-  Scalar contraction = trace.resolve(trace.operand(scalar, 0));
-  if (!contraction.isContraction())
-    return missed(MissedReason::ExtraArithmetic,
-                  "{0} lies between the contraction and its rounding",
-                  contraction.op() ? describe(contraction.op()) : "a value");
-  if (!contraction.type().isF32())
-    return missed(MissedReason::AccumulatorType,
-                  "the contraction accumulates in {0}; the kernel accumulates "
-                  "in f32",
-                  contraction.type());
-  return matchContraction(contraction);
+                  "the projection is not rounded to bf16 before the sigmoid");
+  return matchContraction(scalar);
 }
 
 GateMatcher::Failure GateMatcher::matchContraction(const Scalar &contraction) {
@@ -500,8 +575,15 @@ GateMatcher::Failure GateMatcher::matchContraction(const Scalar &contraction) {
 GateMatcher::Failure
 GateMatcher::matchContractionBody(const Scalar &contraction, Scalar &lhs,
                                   Scalar &rhs) {
-  // yield acc + extf(a) * extf(b), operands of both ops in either order.
+  // yield acc + extf(a) * extf(b), operands of both ops in either order. The
+  // product is exact in f32, so that fusing it with the sum changes nothing.
   Scalar sum = trace.contractionYield(contraction);
+  if (isa_and_nonnull<math::FmaOp>(sum.op()) &&
+      trace.operand(sum, 2).isAccumulator()) {
+    lhs = trace.operand(sum, 0);
+    rhs = trace.operand(sum, 1);
+    return std::nullopt;
+  }
   if (!isa_and_nonnull<arith::AddFOp>(sum.op()))
     return missed(MissedReason::ContractionBody,
                   "the contraction's body does not yield a sum");
@@ -592,44 +674,65 @@ bool mayBeRowMajor(Value container) {
   return false;
 }
 
-/// The bf16 element that an f32 factor of the contraction extends, looking
-/// through nothing else than data movement.
+/// The bf16 value that the f32 value `factor` extends, looking through nothing
+/// else than data movement; or why there is none, for `reason` when it is
+/// computed by something else.
 std::variant<Scalar, MissedGate> stripExtension(ElementTrace &trace,
-                                                Scalar factor) {
+                                                Scalar factor, StringRef name,
+                                                MissedReason reason) {
   // A factor that was extended by an op of its own is followed to that op.
   for (unsigned i = 0; factor.isElement(); ++i) {
     std::optional<Scalar> producer;
     if (i < ElementTrace::maxSteps)
       producer = trace.step(factor);
     if (!producer)
-      return missed(MissedReason::ElementType,
-                    "an operand of the contraction is {0}, not bf16",
+      return missed(MissedReason::ElementType, "{0} is {1}, not bf16", name,
                     factor.type());
     factor = *producer;
   }
   if (!isa_and_nonnull<arith::ExtFOp>(factor.op()))
-    return missed(MissedReason::ContractionBody,
-                  "{0} computes an operand of the contraction's product",
-                  factor.op() ? describe(factor.op()) : "a constant");
+    return missed(reason, "{0} computes {1}",
+                  factor.op() ? describe(factor.op()) : "a constant", name);
   Scalar narrow = trace.operand(factor, 0);
   if (!narrow.type().isBF16())
-    return missed(MissedReason::ElementType,
-                  "an operand of the contraction is {0}, not bf16",
+    return missed(MissedReason::ElementType, "{0} is {1}, not bf16", name,
                   narrow.type());
   return narrow;
+}
+
+/// The first container, seen from `element`, in which the element lies at
+/// `position` of a row-major bf16 matrix.
+std::optional<Scalar> GateMatcher::findRowMajor(Scalar element,
+                                                AffineExpr position) {
+  position = trace.simplify(position);
+  for (unsigned i = 0; i < ElementTrace::maxSteps; ++i) {
+    if (!element.isElement())
+      return std::nullopt;
+    if (auto type = dyn_cast<ShapedType>(element.container().getType());
+        type && type.hasStaticShape() && type.getElementType().isBF16() &&
+        trace.linearize(element) == position &&
+        mayBeRowMajor(element.container()))
+      return element;
+    std::optional<Scalar> producer = trace.step(element);
+    if (!producer)
+      return std::nullopt;
+    element = *producer;
+  }
+  return std::nullopt;
 }
 
 GateMatcher::Failure GateMatcher::matchFactors(const Scalar &contraction,
                                                Scalar lhs, Scalar rhs) {
   Scalar factors[] = {lhs, rhs};
   for (Scalar &factor : factors) {
-    auto narrow = stripExtension(trace, factor);
+    auto narrow = stripExtension(trace, factor, "an operand of the contraction",
+                                 MissedReason::ContractionBody);
     if (auto *failure = std::get_if<MissedGate>(&narrow))
       return *failure;
     factor = std::get<Scalar>(narrow);
     if (!factor.isElement())
       return missed(MissedReason::ContractionBody,
-                    "{0} computes an operand of the contraction's product",
+                    "{0} computes an operand of the contraction",
                     factor.op() ? describe(factor.op()) : "a constant");
   }
 
@@ -670,39 +773,36 @@ GateMatcher::Failure GateMatcher::matchFactors(const Scalar &contraction,
     AffineExpr &index = weightDim ? nIndex : mIndex;
     index = index * extent + trace.dim(dim);
   }
-  gate.k = trace.contractionExtent(contraction);
-  AffineExpr kIndex = trace.contractionDim(contraction);
+  SmallVector<std::pair<unsigned, int64_t>, 2> loops =
+      trace.contractionLoops(contraction);
+  constexpr size_t maxLoops = 4;
+  if (loops.size() > maxLoops)
+    return missed(MissedReason::ContractionBody,
+                  "the contraction sums over {0} loops", loops.size());
+  gate.k = 1;
+  for (auto [dim, extent] : loops)
+    gate.k *= extent;
 
-  // Each operand is taken at the first tensor, seen from the contraction,
-  // whose elements lie as the kernel reads them.
-  auto find = [&](Scalar element, AffineExpr wanted) -> std::optional<Scalar> {
-    wanted = trace.simplify(wanted);
-    for (unsigned i = 0; i < ElementTrace::maxSteps; ++i) {
-      if (!element.isElement())
-        return std::nullopt;
-      if (auto type = dyn_cast<ShapedType>(element.container().getType());
-          type && type.hasStaticShape() && trace.linearize(element) == wanted &&
-          type.getElementType().isBF16() && mayBeRowMajor(element.container()))
-        return element;
-      std::optional<Scalar> producer = trace.step(element);
-      if (!producer)
-        return std::nullopt;
-      element = *producer;
-    }
-    return std::nullopt;
-  };
-  std::optional<Scalar> found = find(weight, nIndex * gate.k + kIndex);
-  if (!found) {
-    if (find(weight, kIndex * gate.n + nIndex))
+  // Each operand is taken at the first container whose elements lie as the
+  // kernel reads them. Loops that together run over K may be in any order.
+  AffineExpr kIndex;
+  std::optional<Scalar> found;
+  do {
+    kIndex = trace.constant(0);
+    for (auto [dim, extent] : loops)
+      kIndex = kIndex * extent + trace.dim(dim);
+    found = findRowMajor(weight, nIndex * gate.k + kIndex);
+    if (!found && findRowMajor(weight, kIndex * gate.n + nIndex))
       return missed(MissedReason::WeightLayout,
                     "the weight is stored [K,N]; the kernel streams the rows "
                     "of an [N,K] weight");
+  } while (!found && std::next_permutation(loops.begin(), loops.end()));
+  if (!found)
     return missed(MissedReason::WeightLayout,
                   "the weight is not row-major [N,K]");
-  }
   gate.weight = found->container();
   weightRead = found->readBefore();
-  found = find(hidden, mIndex * gate.k + kIndex);
+  found = findRowMajor(hidden, mIndex * gate.k + kIndex);
   if (!found)
     return missed(MissedReason::HiddenLayout, "hidden is not row-major [M,K]");
   gate.hidden = found->container();
@@ -710,7 +810,15 @@ GateMatcher::Failure GateMatcher::matchFactors(const Scalar &contraction,
   return std::nullopt;
 }
 
-GateMatcher::Failure GateMatcher::matchAttention(const Scalar &attention) {
+GateMatcher::Failure GateMatcher::matchAttention() {
+  Scalar attention = attentionSide;
+  if (!attention.type().isBF16()) {
+    auto narrow = stripExtension(trace, attention, "attention",
+                                 MissedReason::ExtraArithmetic);
+    if (auto *failure = std::get_if<MissedGate>(&narrow))
+      return *failure;
+    attention = std::get<Scalar>(narrow);
+  }
   if (!attention.isElement()) {
     if (Operation *op = attention.op())
       return missed(MissedReason::ExtraArithmetic,
@@ -719,20 +827,22 @@ GateMatcher::Failure GateMatcher::matchAttention(const Scalar &attention) {
     return missed(MissedReason::ExtraArithmetic,
                   "the attention operand is not an element of a tensor");
   }
-  auto type = dyn_cast<ShapedType>(attention.container().getType());
-  if (!type || !type.getElementType().isBF16())
-    return missed(MissedReason::ElementType, "attention is {0}, not bf16",
-                  attention.type());
-  if (!type.hasStaticShape() ||
-      trace.linearize(attention) != trace.linearizeResult())
+  std::optional<Scalar> found =
+      findRowMajor(attention, trace.linearizeResult());
+  if (!found) {
+    auto type = cast<ShapedType>(attention.container().getType());
+    if (!type.getElementType().isBF16())
+      return missed(MissedReason::ElementType, "attention is {0}, not bf16",
+                    attention.type());
+    if (!mayBeRowMajor(attention.container()))
+      return missed(MissedReason::AttentionLayout,
+                    "attention is not row-major without gaps, but {0}", type);
     return missed(MissedReason::AttentionLayout,
                   "attention is read broadcast, sliced or permuted, not "
                   "element by element");
-  if (!mayBeRowMajor(attention.container()))
-    return missed(MissedReason::AttentionLayout,
-                  "attention is not row-major without gaps, but {0}",
-                  attention.container().getType());
-  gate.attention = attention.container();
+  }
+  gate.attention = found->container();
+  attentionRead = found->readBefore();
   return std::nullopt;
 }
 
@@ -865,11 +975,12 @@ GateMatcher::Failure GateMatcher::checkBuffers() {
     }
   }
 
-  // The kernel reads hidden and the weight when the product is computed, not
-  // when the contraction is.
+  // The kernel reads its operands where the root is, not where the contraction
+  // or the product is.
   for (auto [name, buffer, read] :
        {std::make_tuple("hidden", gate.hidden, hiddenRead),
-        std::make_tuple("the weight", gate.weight, weightRead)}) {
+        std::make_tuple("the weight", gate.weight, weightRead),
+        std::make_tuple("attention", gate.attention, attentionRead)}) {
     if (read->getBlock() != block)
       return missed(MissedReason::Placement,
                     "{0} reads {1} in another block than the product",
@@ -877,8 +988,8 @@ GateMatcher::Failure GateMatcher::checkBuffers() {
     for (Operation *op = read; op != gate.root; op = op->getNextNode())
       if (!chain.contains(op) && trace.mayWrite(op, buffer))
         return missed(MissedReason::InputOverwritten,
-                      "{0} may write to {1} between the contraction and the "
-                      "product",
+                      "{0} may write to {1} before the kernel reads it, where "
+                      "the product is",
                       describe(op), name);
   }
 
@@ -907,6 +1018,89 @@ GateMatcher::Failure GateMatcher::checkBuffers() {
 
 } // namespace
 
+/// The op on tensors or buffers that the scalar or tensor op `op` is, or is in
+/// the body of; null if there is none that computes element by element.
+static Operation *elementwiseParent(Operation *op) {
+  if (isa<RankedTensorType>(op->getResult(0).getType()))
+    return op;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op->getParentOp());
+  if (!linalgOp ||
+      (!linalgOp.hasPureTensorSemantics() &&
+       !linalgOp.hasPureBufferSemantics()) ||
+      linalgOp.getNumParallelLoops() != linalgOp.getNumLoops())
+    return nullptr;
+  return linalgOp;
+}
+
+/// The only op that reads what `op` computes, through views; null if there is
+/// none. Of a buffer, the next one in the block.
+static Operation *nextReader(Operation *op) {
+  if (op->getNumResults() == 0) {
+    Value buffer = underlyingBuffer(writtenBuffer(op));
+    for (unsigned i = 0; i < ElementTrace::maxSteps; ++i) {
+      op = op->getNextNode();
+      if (!op)
+        return nullptr;
+      auto reader = dyn_cast<linalg::LinalgOp>(op);
+      if (reader && llvm::any_of(reader.getDpsInputs(), [&](Value input) {
+            return isa<MemRefType>(input.getType()) &&
+                   underlyingBuffer(input) == buffer;
+          }))
+        return reader;
+    }
+    return nullptr;
+  }
+  for (unsigned i = 0; i < ElementTrace::maxSteps; ++i) {
+    if (!op->hasOneUse())
+      return nullptr;
+    op = *op->user_begin();
+    if (!isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ExtractSliceOp>(op))
+      return op;
+  }
+  return nullptr;
+}
+
+/// The truncation to bf16 that alone uses the f32 product `multiply`, which
+/// `parent` computes, in the same body or in an op of its own.
+static arith::TruncFOp findRounding(arith::MulFOp multiply, Operation *parent) {
+  if (parent != multiply && multiply->hasOneUse())
+    if (auto truncation = dyn_cast<arith::TruncFOp>(*multiply->user_begin()))
+      return truncation;
+  if (parent != multiply && writtenBuffer(parent) == nullptr &&
+      parent->getNumResults() != 1)
+    return nullptr;
+  Operation *reader = nextReader(parent);
+  auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(reader);
+  if (!linalgOp)
+    return dyn_cast_or_null<arith::TruncFOp>(reader);
+  Operation *terminator = linalgOp.getBlock()->getTerminator();
+  if (terminator->getNumOperands() != 1)
+    return nullptr;
+  return terminator->getOperand(0).getDefiningOp<arith::TruncFOp>();
+}
+
 MatchResult kimi::matchMlaGate(arith::MulFOp multiply) {
-  return GateMatcher(multiply).match();
+  Operation *parent = elementwiseParent(multiply);
+  // Dead code is left to those who erase it.
+  if (!parent || multiply->use_empty() ||
+      (parent->getNumResults() != 0 && parent->use_empty()))
+    return NotAGate();
+  if (!getElementTypeOrSelf(multiply.getType()).isBF16())
+    if (arith::TruncFOp rounding = findRounding(multiply, parent))
+      if (Operation *root = elementwiseParent(rounding)) {
+        GateMatcher matcher(multiply);
+        if (succeeded(matcher.start(root, rounding)))
+          return matcher.match();
+      }
+  GateMatcher matcher(multiply);
+  if (failed(matcher.start(parent, multiply)))
+    return NotAGate();
+  MatchResult result = matcher.match();
+  if (!std::holds_alternative<NotAGate>(result) || parent->getNumResults() != 0)
+    return result;
+  GateMatcher behindObstacle(multiply);
+  if (failed(behindObstacle.start(parent, multiply)))
+    return result;
+  return behindObstacle.matchBehindObstacle();
 }

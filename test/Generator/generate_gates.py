@@ -9,7 +9,8 @@ S: what it looks like depends on S alone. It maps attention (1x1536), hidden
 probability P one semantic mutation is applied. A comment before each function
 says `valid` or names the mutation, and lists the choices.
 
-Every valid gate is one that kimi-mla-gate-fuse must fuse by default.
+Every valid gate is one that kimi-mla-gate-fuse must fuse by default. A function
+may hold two: the output of the first is the attention of the second.
 """
 import argparse
 import random
@@ -29,6 +30,7 @@ MUTATIONS = (
     "tanh", "exp over exp", "scaled gate", "attention twice", "gate squared", "product in f32",
     "weight rows reversed", "gate shifted", "extra use of the projection", "extra use of the sigmoid",
     "truncation toward zero", "hidden scaled", "exp2", "one minus sigmoid", "accumulator attention",
+    "exponential rounded", "product toward zero",
 )
 
 
@@ -53,6 +55,8 @@ class Gate:
         self.random = random.Random(seed)
         self.lines, self.notes, self.counter = [], [], 0
         self.mutation = None
+        self.gates = 1
+        self.indent = "  "
         if self.random.random() < mutate:
             self.mutation = self.random.choice(MUTATIONS)
 
@@ -63,7 +67,7 @@ class Gate:
         return f"%{prefix}{self.counter}"
 
     def line(self, text):
-        self.lines.append("  " + text)
+        self.lines.append(self.indent + text)
 
     def choose(self, what, options):
         option = self.random.choice(options)
@@ -75,6 +79,10 @@ class Gate:
 
     def fastmath(self):
         return self.random.choice(FASTMATH)
+
+    def attributes(self, text=" {{tag = {} : i64}}"):
+        """Discardable attributes, which nobody may mind."""
+        return text.format(self.random.randrange(100)) if self.chance(0.15) else ""
 
     # Pieces.
 
@@ -135,12 +143,16 @@ class Gate:
 
     def splat(self, value, shape, element):
         """A tensor of one value, by any of the ways there are."""
-        kind = self.random.choice(("dense", "fill", "generic", "captured"))
+        kind = self.random.choice(("dense", "fill", "generic", "captured", "splat"))
         if kind == "dense":
             result = Tensor(self.value("s"), shape, element)
             self.line(f"{result.name} = arith.constant dense<{value}> : {result.type}")
             return result
         constant = self.scalar(value, element)
+        if kind == "splat":
+            result = Tensor(self.value("s"), shape, element)
+            self.line(f"{result.name} = tensor.splat {constant} : {result.type}")
+            return result
         destination = self.empty(shape, element)
         result = Tensor(self.value("s"), shape, element)
         if kind == "fill":
@@ -177,7 +189,7 @@ class Gate:
         """One scalar or tensor op as text."""
         if op in ("arith.truncf", "arith.extf"):
             return f"{result} = {op} {operands[0]}{extra} : {source} to {element}"
-        return f"{result} = {op} {', '.join(operands)}{self.fastmath()} : {element}"
+        return f"{result} = {op} {', '.join(operands)}{self.fastmath()}{self.attributes()} : {element}"
 
     def apply(self, op, operands, element, extra=""):
         """`op` on tensors of one shape; a number among the operands stands for
@@ -255,7 +267,8 @@ class Gate:
             self.random.shuffle(order)
             one = f"affine_map<({self.dims(rank)}) -> ({', '.join(f'd{i}' for i in order)})>"
             self.line(f"{result.name} = linalg.generic {{indexing_maps = [{', '.join([one] * (len(tensors) + 1))}], "
-                      f"iterator_types = [{self.parallel(rank)}]}} {operands} {{")
+                      f"iterator_types = [{self.parallel(rank)}]}} {operands}"
+                      f"{self.attributes(' attrs = {{tag = {} : i64}}')} {{")
             self.line(f"^bb0({arguments}, {init}: {destination.element}):")
         for text in lines:
             self.line("  " + text)
@@ -311,7 +324,7 @@ class Gate:
             start = "1.0"
         form = self.choose("contraction", (
             "matmul maps", "matmul transposed", "matvec", "vecmat", "batch_matmul", "batch_matvec", "contract",
-            "generic", "generic", "broadcast"))
+            "generic", "generic", "broadcast", "two loops over K"))
         if self.mutation == "products rounded":
             form = "rounding generic"
         if accumulate == "f32" and form != "rounding generic" and self.chance(0.25):
@@ -323,6 +336,10 @@ class Gate:
         else:
             init = self.splat(start, shape, accumulate)
         init = self.maybe_cast(init)
+        if form == "two loops over K":
+            outer = self.random.choice((2, 7, 1024))
+            hidden = self.split_last(hidden, outer)
+            weight = self.split_last(weight, outer)
         sums = Tensor(self.value("p"), shape, accumulate)
 
         def named(op, lhs, rhs, attributes=""):
@@ -353,10 +370,11 @@ class Gate:
                 wide = self.reshape(weight, (1, N, K))
             named("batch_matvec", wide, hidden)
         else:
-            names = ["m", "n", "k"]
+            k = "k, l" if form == "two loops over K" else "k"
+            names = ["m", "n"] + k.split(", ")
             self.random.shuffle(names)
             loops = ", ".join(names)
-            maps = {"h": f"affine_map<({loops}) -> (m, k)>", "w": f"affine_map<({loops}) -> (n, k)>",
+            maps = {"h": f"affine_map<({loops}) -> (m, {k})>", "w": f"affine_map<({loops}) -> (n, {k})>",
                     "o": f"affine_map<({loops}) -> (m, n)>"}
             first, second = ("h", "w") if self.chance(0.5) else ("w", "h")
             operands = {"h": hidden, "w": weight}
@@ -368,8 +386,15 @@ class Gate:
                                          form == "rounding generic")
         return sums
 
+    def split_last(self, tensor, outer):
+        rows, columns = tensor.shape
+        result = Tensor(self.value("r"), (rows, outer, columns // outer), tensor.element)
+        self.line(f"{result.name} = tensor.expand_shape {tensor.name} [[0], [1, 2]] output_shape "
+                  f"[{', '.join(map(str, result.shape))}] : {tensor.type} into {result.type}")
+        return result
+
     def contraction_generic(self, sums, init, lhs, rhs, maps, names, round_products):
-        iterators = ", ".join('"reduction"' if n == "k" else '"parallel"' for n in names)
+        iterators = ", ".join('"reduction"' if n in "kl" else '"parallel"' for n in names)
         element = sums.element
         self.line(f"{sums.name} = linalg.generic {{indexing_maps = [{', '.join(maps)}], iterator_types = "
                   f"[{iterators}]}} ins({lhs.name}, {rhs.name} : {lhs.type}, {rhs.type}) outs({init.name} : "
@@ -386,6 +411,12 @@ class Gate:
                 factors = ["%f0", "%f1"]
             if self.chance(0.5):
                 factors.reverse()
+            if self.chance(0.3):
+                self.notes.append("fma")
+                self.line(f"  %t = math.fma {factors[0]}, {factors[1]}, %s{self.fastmath()} : {element}")
+                self.line(f"  linalg.yield %t : {element}")
+                self.line(f"}} -> {sums.type}")
+                return
             self.line(f"  %p = arith.mulf {factors[0]}, {factors[1]}{self.fastmath()} : {element}")
         addends = ["%s", "%p"]
         if self.chance(0.5):
@@ -398,12 +429,11 @@ class Gate:
 
     def sigmoid_steps(self, arithmetic):
         """The ops from the rounded projection to the gate, as (op, operands,
-        element); an operand is "x" (the value before), or a constant."""
-        steps = []
-        if arithmetic == "f32":
-            steps.append(("arith.extf", ["x"], "f32"))
-        element = arithmetic
+        element); an operand is "x" (the value before), or a constant. The gate
+        is bf16, or f32 for arithmetic "f32 unrounded"."""
+        element = arithmetic.split()[0]
         mutation = self.mutation
+        steps = []
         if mutation == "scaled logit":
             steps.append(("arith.mulf", ["x", "2.0"], element))
         if mutation == "biased logit":
@@ -421,6 +451,8 @@ class Gate:
                               "-0 - x": ("arith.subf", ["-0.0", "x"], element),
                               "x * -1": ("arith.mulf", ["x", "-1.0"], element)}[negation])
             steps.append(("math.exp2" if mutation == "exp2" else "math.exp", ["x"], element))
+            if mutation == "exponential rounded" and element == "f32":
+                steps += [("arith.truncf", ["x"], "bf16"), ("arith.extf", ["x"], "f32")]
             addend = {"addend 2": "2.0", "addend one ulp above 1":
                       "1.0078125" if element == "bf16" else "1.00000012"}.get(mutation, "1.0")
             operands = ["x", addend]
@@ -432,12 +464,34 @@ class Gate:
             steps.append(("arith.subf", ["1.0", "x"], element))
         if mutation == "scaled gate":
             steps.append(("arith.mulf", ["x", "2.0"], element))
-        if arithmetic == "f32":
-            steps.append(("arith.truncf", ["x"], "bf16"))
+        if element == "bf16":
+            steps = self.promote(steps)
+        else:
+            # The negation is exact in bf16 as well.
+            if not mutation and self.chance(0.2):
+                self.notes.append("bf16 negation")
+                op, operands, _ = steps[0]
+                steps[:1] = [(op, operands, "bf16"), ("arith.extf", ["x"], "f32")]
+            else:
+                steps.insert(0, ("arith.extf", ["x"], "f32"))
+            if arithmetic == "f32":
+                steps.append(("arith.truncf", ["x"], "bf16"))
         if mutation == "sigmoid rounded twice":
-            steps += [("arith.extf", ["x"], "f32"), ("arith.mulf", ["x", "1.001"], "f32"),
-                      ("arith.truncf", ["x"], "bf16")]
+            if arithmetic != "f32 unrounded":
+                steps.append(("arith.extf", ["x"], "f32"))
+            steps += [("arith.mulf", ["x", "1.001"], "f32"), ("arith.truncf", ["x"], "bf16")]
         return steps
+
+    def promote(self, steps):
+        """Some bf16 ops as f32 ops that are rounded."""
+        result, probability = [], self.random.choice((0, 0, 0.3, 1))
+        for op, operands, element in steps:
+            if self.chance(probability):
+                self.notes.append(f"promoted {op}")
+                result += [("arith.extf", ["x"], "f32"), (op, operands, "f32"), ("arith.truncf", ["x"], "bf16")]
+            else:
+                result.append((op, operands, element))
+        return result
 
     def run_steps(self, value, steps):
         """Applies the steps, some of them together in one body."""
@@ -480,22 +534,63 @@ class Gate:
         attention = Tensor("%attention", (M, N), "bf16")
         hidden = Tensor("%hidden", (M, K), "bf16")
         weight = Tensor("%weight", (N, K), "bf16")
+        arguments = ", ".join(f"{t.name}: {t.type}" for t in (attention, hidden, weight))
+        if self.chance(0.1):
+            self.gates = 2
+        self.notes.append(f"{self.gates} gates")
+        for _ in range(self.gates):
+            attention = self.place(attention, hidden, weight)
+        verdict = self.mutation or "valid"
+        return "\n".join([
+            f"// seed {self.seed}: {verdict}; {', '.join(self.notes)}",
+            f"func.func @gate_{self.seed}({arguments}) -> tensor<1x1536xbf16> {{",
+            *self.lines,
+            f"  return {attention.name} : {attention.type}",
+            "}", ""])
+
+    def place(self, attention, hidden, weight):
+        """A gate in the function's block, in a branch, or in a loop."""
+        place = self.choose("place", ("block",) * 6 + ("scf.if", "scf.for"))
+        if place == "block":
+            return self.gate(attention, hidden, weight)
+        result = Tensor(self.value("o"), (M, N), "bf16")
+        if place == "scf.if":
+            condition = self.value("c")
+            self.line(f"{condition} = arith.constant true")
+            self.line(f"{result.name} = scf.if {condition} -> ({result.type}) {{")
+        else:
+            bounds = [self.value("c") for _ in range(2)]
+            for value, name in enumerate(bounds):
+                self.line(f"{name} = arith.constant {value} : index")
+            carried = Tensor(self.value("l"), (M, N), "bf16")
+            self.line(f"{result.name} = scf.for %index = {bounds[0]} to {bounds[1]} step {bounds[1]} "
+                      f"iter_args({carried.name} = {attention.name}) -> ({result.type}) {{")
+            attention = carried
+        self.indent = "    "
+        inner = self.gate(attention, hidden, weight)
+        self.line(f"scf.yield {inner.name} : {inner.type}")
+        self.indent = "  "
+        if place == "scf.if":
+            self.line("} else {")
+            self.line(f"  scf.yield {attention.name} : {attention.type}")
+        self.line("}")
+        return result
+
+    def gate(self, attention, hidden, weight):
         sums = self.contraction(attention, hidden, weight)
-        arithmetic = self.choose("sigmoid", ("f32", "bf16"))
+        self.arithmetic = self.choose("sigmoid", ("f32", "bf16", "f32", "bf16", "f32 unrounded"))
         if self.mutation == "exp over exp":
-            arithmetic = "f32"
+            self.arithmetic = "f32"
         steps = []
+        sigmoid = self.sigmoid_steps(self.arithmetic)
         if sums.element == "f32":
-            if self.mutation == "projection not rounded" and arithmetic == "f32":
-                pass
+            if self.mutation == "projection not rounded" and self.arithmetic.startswith("f32"):
+                # The extension has nothing to extend.
+                sigmoid = sigmoid[1:]
             elif self.mutation == "truncation toward zero":
                 sums = self.apply("arith.truncf", [sums], "bf16", extra=" toward_zero")
             else:
                 steps.append(("arith.truncf", ["x"], "bf16"))
-        sigmoid = self.sigmoid_steps(arithmetic)
-        if sums.element == "f32" and not steps:
-            # The extension has nothing to extend.
-            sigmoid = sigmoid[1:]
         extra = None
         if self.mutation == "extra use of the projection":
             sums = self.run_steps(sums, steps)
@@ -505,7 +600,7 @@ class Gate:
         if self.mutation == "exp over exp":
             gate = self.exp_over_exp(sums)
         if self.mutation == "gate squared":
-            gate = self.apply("arith.mulf", [gate, gate], "bf16")
+            gate = self.apply("arith.mulf", [gate, gate], gate.element)
         if self.mutation == "extra use of the sigmoid":
             extra = gate
         if self.mutation == "gate shifted":
@@ -514,30 +609,47 @@ class Gate:
         attention = self.reshape(attention, gate.shape)
         if self.mutation == "attention twice":
             attention = self.apply("arith.mulf", [attention, attention], "bf16")
+        result = self.product(attention, gate)
+        if extra is not None:
+            # A use that matters: the result depends on it.
+            if extra.element == "f32":
+                extra = self.apply("arith.truncf", [extra], "bf16")
+            result = self.apply("arith.addf", [result, self.reshape(extra, result.shape)], "bf16")
+        return self.reshape(result, (M, N))
+
+    def product(self, attention, gate):
         operands = [attention, gate]
         if self.chance(0.5):
             operands.reverse()
+        in_f32 = gate.element == "f32" or self.mutation in ("product in f32", "product toward zero")
+        if not in_f32 and not self.chance(0.25):
+            return self.apply("arith.mulf", operands, "bf16")
+        extra = " toward_zero" if self.mutation == "product toward zero" else ""
+        if self.mutation != "product in f32" and self.chance(0.4):
+            self.notes.append("product in f32, in one body")
+            result = Tensor(self.value(), gate.shape, "bf16")
+            destination = self.empty(gate.shape, "bf16")
+
+            def body(names):
+                lines, factors = [], []
+                for name, operand in zip(names, operands):
+                    factors.append(name)
+                    if operand.element == "bf16":
+                        factors[-1] = self.value("b")
+                        lines.append(f"{factors[-1]} = arith.extf {name}{self.fastmath()} : bf16 to f32")
+                wide, narrow = self.value("b"), self.value("b")
+                lines.append(f"{wide} = arith.mulf {', '.join(factors)}{self.fastmath()} : f32")
+                lines.append(f"{narrow} = arith.truncf {wide}{extra} : f32 to bf16")
+                return lines, narrow
+
+            self.generic(result, destination, operands, body, as_map=self.chance(0.3))
+            return result
+        self.notes.append("product in f32")
+        operands = [self.widen(o) if o.element == "bf16" else o for o in operands]
+        result = self.apply("arith.mulf", operands, "f32")
         if self.mutation == "product in f32":
-            operands = [self.widen(o) for o in operands]
-            result = self.apply("arith.mulf", operands, "f32")
             result = self.apply("arith.mulf", [result, "1.5"], "f32")
-            result = self.apply("arith.truncf", [result], "bf16")
-        else:
-            result = self.apply("arith.mulf", operands, "bf16")
-        if extra is not None:
-            # A use that matters: the result depends on it.
-            result = self.apply("arith.addf", [result, self.reshape(extra, result.shape)], "bf16")
-        result = self.reshape(result, (M, N))
-        verdict = self.mutation or "valid"
-        arguments = ", ".join(f"{t}: {ty}" for t, ty in (
-            ("%attention", "tensor<1x1536xbf16>"), ("%hidden", "tensor<1x7168xbf16>"),
-            ("%weight", "tensor<1536x7168xbf16>")))
-        return "\n".join([
-            f"// seed {self.seed}: {verdict}; {', '.join(self.notes)}",
-            f"func.func @gate_{self.seed}({arguments}) -> tensor<1x1536xbf16> {{",
-            *self.lines,
-            f"  return {result.name} : {result.type}",
-            "}", ""])
+        return self.apply("arith.truncf", [self.maybe_rank(result)], "bf16", extra=extra)
 
     def exp_over_exp(self, sums):
         rounded = sums if sums.element == "bf16" else self.apply("arith.truncf", [sums], "bf16")

@@ -115,7 +115,7 @@ func.func @hidden_f32(%attention: tensor<1x1536xbf16>, %hidden: tensor<1x7168xf3
 
 // isaContractionOpInterface accepts this body.
 // REMARK: reasons.mlir:[[# @LINE + 24]]:
-// REMARK-SAME: Function=negated_operand | Reason="contraction-body: 'arith.negf' computes an operand of the contraction's product
+// REMARK-SAME: Function=negated_operand | Reason="contraction-body: 'arith.negf' computes an operand of the contraction
 func.func @negated_operand(%attention: tensor<1x1536xbf16>, %hidden: tensor<1x7168xbf16>, %weight: tensor<1536x7168xbf16>) -> tensor<1x1536xbf16> {
   %c0 = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : bf16

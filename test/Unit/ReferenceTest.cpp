@@ -77,7 +77,7 @@ void testSigmoid(const std::string &folder) {
     CHECK_THAT((table.value(uint16_t(logit)) != torch[logit]) == overflows,
                "logit %04x: %04x, PyTorch %04x", logit,
                table.value(uint16_t(logit)), torch[logit]);
-    CHECK_THAT(table.alternative(uint16_t(logit)) == torch[logit], "logit %04x",
+    CHECK_THAT(table.isValue(uint16_t(logit), torch[logit]), "logit %04x",
                logit);
   }
   CHECK_THAT(different == 8, "%zu", different);
@@ -95,10 +95,34 @@ void testSigmoidInBF16Operations() {
   size_t different = 0, open = 0;
   for (uint32_t logit = 0; logit < 65536; ++logit) {
     different += table.value(uint16_t(logit)) != single.value(uint16_t(logit));
-    open += table.value(uint16_t(logit)) != table.alternative(uint16_t(logit));
+    uint16_t value = table.value(uint16_t(logit));
+    open += table.isValue(uint16_t(logit), uint16_t(value + 1)) ||
+            table.isValue(uint16_t(logit), uint16_t(value - 1));
   }
   CHECK_THAT(different > 500, "the forms must differ: %zu", different);
   CHECK_THAT(open < 20, "%zu logits with two right values", open);
+}
+
+void testUnroundedSigmoid() {
+  SigmoidTable table(SigmoidForm::F32Unrounded);
+  SigmoidTable rounded(SigmoidForm::F32);
+  // sigmoid(1) = 0.7310586, times 3 = 2.1931758 -> 0x400c (2.1875); rounded
+  // first, it is 0.73046875, times 3 = 2.19140625 -> 0x400c as well. Times
+  // 1.1015625 (0x3f8d): 0.805307 -> 0x3f4e, but 0.804657 -> 0x3f4e.
+  CHECK_THAT(table.output(0x3f80, 0x4040) == 0x400c, "1");
+  // exp(89) overflows, so -89 gives 0 as written, 2.2e-39 when evaluated well.
+  CHECK_THAT(table.output(0xc2b2, 0x7f00) == 0x0000, "-89");
+  CHECK_THAT(rounded.output(0xc2b2, 0x7f00) != 0x0000, "-89, rounded");
+  CHECK_THAT(isBF16NaN(table.output(0x7fc0, 0x3f80)), "NaN");
+  size_t different = 0, open = 0;
+  for (uint32_t logit = 0; logit < 65536; ++logit) {
+    uint16_t value = table.output(uint16_t(logit), 0x3f8d);
+    different += value != rounded.output(uint16_t(logit), 0x3f8d);
+    open += table.isOutput(uint16_t(logit), 0x3f8d, uint16_t(value + 1)) ||
+            table.isOutput(uint16_t(logit), 0x3f8d, uint16_t(value - 1));
+  }
+  CHECK_THAT(different > 500, "the forms must differ: %zu", different);
+  CHECK_THAT(open < 20, "%zu logits with two right outputs", open);
 }
 
 struct Case {
@@ -234,6 +258,7 @@ int main(int argc, char **argv) {
   testConversions();
   testSigmoid(folder);
   testSigmoidInBF16Operations();
+  testUnroundedSigmoid();
   auto uniform = InputKind::Uniform, ternary = InputKind::Ternary;
   const Case cases[] = {
       {"kimi_k3_tp8_uniform",

@@ -171,8 +171,9 @@ int runGate(const Launch &launch) {
       !launch.load(1, shape.n * shape.k, inputs.weight) ||
       !launch.load(2, shape.outputs(), inputs.attention))
     return -1;
-  SigmoidTable table(action[4] == "f32" ? SigmoidForm::F32
-                                        : SigmoidForm::BF16Operations);
+  SigmoidTable table(action[4] == "f32"    ? SigmoidForm::F32
+                     : action[4] == "bf16" ? SigmoidForm::BF16Operations
+                                           : SigmoidForm::F32Unrounded);
   GateReference result =
       computeReference(shape, inputs, table, summationDepth(shape.k));
   std::vector<bool> skip(shape.outputs());

@@ -106,11 +106,14 @@ Result<KernelDescription> readKernelDescription(const std::string &path) {
 
   std::string rounding, sigmoid;
   KIMI_ASSIGN(rounding, object.oneOf("rounding", {"ir", "production"}));
-  KIMI_ASSIGN(sigmoid, object.oneOf("sigmoid", {"f32", "bf16"}));
+  KIMI_ASSIGN(sigmoid,
+              object.oneOf("sigmoid", {"f32", "f32_unrounded", "bf16"}));
   KIMI_TRY(object.oneOf("product", {"bf16"}).status());
   result.productionRounding = rounding == "production";
   if (!result.productionRounding && sigmoid == "bf16")
     result.sigmoid = reference::SigmoidForm::BF16Operations;
+  if (!result.productionRounding && sigmoid == "f32_unrounded")
+    result.sigmoid = reference::SigmoidForm::F32Unrounded;
   result.summationDepth = reference::summationDepth(result.shape.k);
   if (object.has("summation_depth"))
     KIMI_ASSIGN(result.summationDepth,

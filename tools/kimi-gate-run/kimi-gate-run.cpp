@@ -83,6 +83,18 @@ const char *text(InputKind kind) {
   return kind == InputKind::Uniform ? "uniform" : "ternary";
 }
 
+const char *text(SigmoidForm form) {
+  switch (form) {
+  case SigmoidForm::F32:
+    return "f32";
+  case SigmoidForm::F32Unrounded:
+    return "unrounded f32";
+  case SigmoidForm::BF16Operations:
+    return "bf16";
+  }
+  return "unknown";
+}
+
 Status GateRun::prepare() {
   if (kernel.chip != device.chip())
     return Status::error("kernel '" + kernel.kernel + "' is for " +
@@ -90,13 +102,16 @@ Status GateRun::prepare() {
                          "' runs " + device.chip());
   spec = options.inputs;
   if (options.golden) {
-    // PyTorch evaluates the sigmoid in float.
-    if (kernel.sigmoid == SigmoidForm::BF16Operations)
+    // PyTorch evaluates the sigmoid in float and rounds it.
+    if (kernel.sigmoid != SigmoidForm::F32)
       return Status::error(
-          "kernel '" + kernel.kernel +
-          "' computes its sigmoid in bfloat16 operations, which a golden case "
-          "(PyTorch, float sigmoid) is no reference for; compile it with "
-          "rounding=production, or run it without --golden");
+          "kernel '" + kernel.kernel + "' " +
+          (kernel.sigmoid == SigmoidForm::BF16Operations
+               ? "computes its sigmoid in bfloat16 operations"
+               : "does not round its sigmoid") +
+          ", which a golden case (PyTorch, float sigmoid, rounded) is no "
+          "reference for; compile it with rounding=production, or run it "
+          "without --golden");
     KIMI_ASSIGN(golden, readGolden(*options.golden, kernel.shape));
     spec = golden->inputs;
   }
@@ -135,8 +150,7 @@ Status GateRun::prepare() {
 
   std::printf("kernel: %s, M=%zu N=%zu K=%zu, %s sigmoid\n",
               kernel.kernel.c_str(), kernel.shape.m, kernel.shape.n,
-              kernel.shape.k,
-              kernel.sigmoid == SigmoidForm::F32 ? "f32" : "bf16");
+              kernel.shape.k, text(kernel.sigmoid));
   std::printf("device: %s (%s)\n", device.name().c_str(),
               device.chip().c_str());
   std::printf("inputs: %s, seed %" PRIu64 ", scales %g %g %g%s\n",

@@ -69,6 +69,8 @@ namespace kimi::reference {
 enum class SigmoidForm {
   /// Evaluated in float (or better) and rounded once.
   F32,
+  /// 1 / (1 + exp(-x)) in float operations, not rounded before the product.
+  F32Unrounded,
   /// Negation, exp, 1 + e and the reciprocal as bfloat16 operations, each
   /// rounded; exp is taken in float and then rounded.
   BF16Operations
@@ -91,14 +93,24 @@ public:
 
   /// The correctly rounded value. A double carries 53 bits, and no logit's
   /// sigmoid is as near to a rounding boundary of bfloat16 as its error.
-  uint16_t value(uint16_t logit) const { return primary[logit]; }
-  /// A second value that is right as well; mostly the same. For
+  uint16_t value(uint16_t logit) const;
+  /// The product of attention and the sigmoid of a projection.
+  uint16_t output(uint16_t logit, uint16_t attention) const;
+  /// Whether other values are right as well. There mostly are none.
   /// BF16Operations: a float exp with an error of up to 2^-22 (relative) may
-  /// round to the other neighbour.
-  uint16_t alternative(uint16_t logit) const { return secondary[logit]; }
+  /// round to the other neighbour. F32Unrounded: so may a product with a
+  /// sigmoid of that error (a unit in the last place of exp, half a unit each
+  /// of the sum and the quotient).
+  bool isValue(uint16_t logit, uint16_t sigmoid) const;
+  bool isOutput(uint16_t logit, uint16_t attention, uint16_t output) const;
 
 private:
-  std::vector<uint16_t> primary, secondary;
+  /// Of every logit, the values that are right; the first is the expected one.
+  /// Those that are rounded to bfloat16 are bfloat16 values.
+  struct Values {
+    double right[3];
+  };
+  std::vector<Values> table;
 };
 
 /// The last step of the gate: one rounding.

@@ -34,19 +34,24 @@
 namespace kimi {
 
 /// How the sigmoid of the bf16 projection is computed. Every form that the
-/// matcher accepts is one of these; others are refused.
+/// matcher accepts is one of these; others are refused. An op on bf16 is the
+/// same as the op on operands extended to f32, rounded.
 enum class SigmoidArithmetic {
-  /// Extended to f32, evaluated there, rounded to bf16 once.
+  /// Evaluated in f32, rounded to bf16 once.
   F32,
-  /// Negation, exponential, sum and quotient are bf16 operations, each of
-  /// which rounds to nearest even.
+  /// Evaluated in f32, and multiplied by attention in f32 without being
+  /// rounded.
+  F32Unrounded,
+  /// Exponential, sum and quotient are each rounded to bf16.
   BF16Steps,
 };
 llvm::StringRef stringifySigmoidArithmetic(SigmoidArithmetic arithmetic);
 
 /// One gate. Values and ops are those of the matched IR, owned by it.
 struct MlaGate {
-  /// The scalar or tensor multiply of attention and sigmoid.
+  /// The scalar or tensor multiply of attention and sigmoid, of bf16, or of f32
+  /// and then rounded to bf16. The bits are the same: a product of two bf16 is
+  /// exact in f32, except where both ways give zero.
   mlir::arith::MulFOp multiply;
   /// The op that computes the gate's output: its only result, a tensor, or the
   /// only buffer that it writes.

@@ -88,13 +88,25 @@ def KimiMlaGateFuse : Pass<"kimi-mla-gate-fuse", "::mlir::ModuleOp"> {
 
     #### Roundings
 
-    The kernel keeps every rounding of the IR: the f32 sum to bf16, a sigmoid
-    in f32 rounded once or bf16 operations that each round, the product to
-    bf16. Two things are not the IR's letter. The order of the f32 sum is the
-    kernel's own (`KimiMlaGate/Transforms/Plan.h`). And an f32 sigmoid is
-    evaluated in a form that cannot overflow, which gives the correctly rounded
-    bf16 sigmoid for every bf16 logit. `rounding=production` computes any
-    matched sigmoid in f32, as PyTorch does.
+    The kernel keeps every rounding of the IR, and adds none. The f32 sum is
+    rounded to bf16, and so is the product. The sigmoid is one of
+
+    | Kernel | Sigmoid |
+    |---|---|
+    | `sigmoid_f32` | computed in f32, then rounded to bf16 |
+    | `sigmoid_f32_unrounded` | computed in f32 and multiplied in f32, so that only the product is rounded |
+    | `sigmoid_bf16` | exponential, sum and quotient rounded to bf16 each |
+
+    whether an op that is rounded is written in bf16, or in f32 between
+    conversions: the bits are the same. Roundings of some of these steps and not
+    of others are refused.
+
+    Two things are not the IR's letter. The order of the f32 sum is the
+    kernel's own (`KimiMlaGate/Transforms/Plan.h`). And the sigmoid of
+    `sigmoid_f32` is evaluated in a form that cannot overflow, which gives the
+    correctly rounded bf16 sigmoid for every bf16 logit.
+    `rounding=production` computes any matched sigmoid in that way, as PyTorch
+    does.
 
     `math.exp` becomes IEEE additions, multiplications and fused multiply-adds
     rather than the chip's exponential instruction, whose last bit no document
@@ -118,15 +130,15 @@ def KimiMlaGateFuse : Pass<"kimi-mla-gate-fuse", "::mlir::ModuleOp"> {
     | `dynamic-shape` | `tensor<?x1536xbf16>` |
     | `element-type` | an f16 attention or weight |
     | `extra-arithmetic` | a scale or a bias between projection, sigmoid and product |
-    | `extra-use` | the projection or the sigmoid is also returned, or copied from its buffer |
+    | `extra-use` | the projection or the sigmoid is also returned, or its buffer passed to a call |
     | `gate-indexing` | the sigmoid read with map `(d0, d1) -> (d0, 0)` |
     | `hidden-layout` | hidden stored [K,M] |
     | `input-overwritten` | a `linalg.fill` of hidden between contraction and product |
     | `placement` | the contraction outside of a loop, the product inside |
-    | `product-precision` | the product in f32 |
+    | `product-precision` | a product in f32 that is not rounded to bf16, or toward zero |
     | `projection-rounding` | an f32 projection goes into the sigmoid unrounded |
     | `shape-k`, `shape-m`, `shape-n` | a size that the contract does not list |
-    | `sigmoid-form` | `exp(x) / (1 + exp(x))`, or a form with `tanh` |
+    | `sigmoid-form` | `exp(x) / (1 + exp(x))`, a form with `tanh`, or one that rounds the exponential only |
     | `weight-layout` | a weight stored [K,N] |
   }];
   let options = [
