@@ -77,6 +77,49 @@ void remarkFused(MlaGate &gate, const KernelPlan &plan, gpu::GPUFuncOp kernel) {
       << remark::metric("WorkgroupSize", plan.workgroupSize());
 }
 
+/// Tells most multiplies of a module from products of a gate by one look at
+/// each op, in the order of a pre-order walk: whether a tensor depends on a
+/// contraction, and on a quotient or hyperbolic tangent behind the last one.
+class SigmoidFilter {
+public:
+  void visit(Operation *op) {
+    if (op->getNumResults() != 0 &&
+        isa<RankedTensorType>(op->getResult(0).getType()))
+      dependences[op] = find(op);
+  }
+  /// `op` has been visited.
+  bool mayDependOnSigmoid(Operation *op) const {
+    return dependences.lookup(op) == (Contraction | Quotient);
+  }
+
+private:
+  enum : uint8_t { Contraction = 1, Quotient = 2 };
+
+  uint8_t find(Operation *op) const {
+    uint8_t found = 0;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (!def || !isa<RankedTensorType>(operand.getType()))
+        continue;
+      auto it = dependences.find(def);
+      // Unreachable code and graph regions may use what comes later.
+      found |= it == dependences.end() ? Contraction | Quotient : it->second;
+    }
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+      if (linalgOp.getNumReductionLoops() != 0)
+        return Contraction;
+      for (Operation &nested : *linalgOp.getBlock())
+        if (isa<arith::DivFOp, math::TanhOp>(nested))
+          found |= Quotient;
+    } else if (isa<arith::DivFOp, math::TanhOp>(op)) {
+      found |= Quotient;
+    }
+    return found;
+  }
+
+  llvm::DenseMap<Operation *, uint8_t> dependences;
+};
+
 class FusePass : public kimi::impl::KimiMlaGateFuseBase<FusePass> {
 public:
   using KimiMlaGateFuseBase::KimiMlaGateFuseBase;
@@ -211,7 +254,17 @@ void FusePass::runOnOperation() {
 
   // Analysis first, so that no verdict depends on what was rewritten before.
   std::vector<std::pair<MlaGate, KernelPlan>> gates;
-  getOperation().walk([&](arith::MulFOp multiply) {
+  SigmoidFilter filter;
+  getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    filter.visit(op);
+    auto multiply = dyn_cast<arith::MulFOp>(op);
+    if (!multiply)
+      return;
+    Operation *parent = isa<RankedTensorType>(multiply.getType())
+                            ? op
+                            : multiply->getParentOp();
+    if (parent->getNumResults() != 0 && !filter.mayDependOnSigmoid(parent))
+      return;
     MatchResult match = matchMlaGate(multiply);
     if (std::holds_alternative<NotAGate>(match))
       return;
@@ -236,6 +289,10 @@ void FusePass::runOnOperation() {
     }
     gates.push_back({std::get<MlaGate>(std::move(match)), *plan});
   });
+
+  // Analyses stay valid, and nothing needs to be verified again.
+  if (gates.empty())
+    return markAllAnalysesPreserved();
 
   // A gate's operand can be the result of a gate that is replaced before it.
   DenseMap<Value, Value> replaced;
